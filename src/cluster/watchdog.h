@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_CLUSTER_WATCHDOG_H
+#define SS_CLUSTER_WATCHDOG_H
+
+#include <stdatomic.h>
+
+#include "cluster/rt.h"
+
+/**
+ * Where this rank is, written by the measuring thread with relaxed stores and
+ * read by the watchdog: cheap enough for every op.
+ */
+struct ss_progress {
+    _Atomic int64_t point, block, step;
+    _Atomic int64_t op;          /**< op entered, -1: none */
+    _Atomic int64_t last_op;     /**< last op finished */
+    _Atomic int64_t collective;  /**< op index of the collective waited for, -1 */
+    _Atomic int64_t nth;         /**< its n-th call in this point */
+    _Atomic int64_t n_calls;     /**< collectives entered in this point */
+};
+
+struct ss_watchdog_args {
+    struct ss_rt *rt;              /**< logical world; for rank, host, abort */
+    const char *folder;            /**< the .part folder, or NULL */
+    const char *run_id;
+    int nodes;
+    /** Names op i of the current plan for the last words; NULL: its number. */
+    const char *(*op_name)(void *arg, int64_t op, char *out, size_t size);
+    void *op_arg;
+    /** Aborts the engine's communicators; may be NULL. Any thread. */
+    void (*abort_engine)(void *arg);
+    void *abort_arg;
+};
+
+/**
+ * A thread on the real clock. Arm before something that may hang, disarm
+ * after. On expiry, and on SIGTERM seen while nothing disarms within 1 s, it
+ * writes the last words (`<folder>/last-<rank>.txt` and stderr), waits 2 s,
+ * then the lowest rank present reads the folder, prints who is missing or who
+ * has not entered what the majority waits in (DESIGN section 5), and ends the
+ * job with 13; others abort 5 s later.
+ */
+struct ss_watchdog;
+enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
+                                 struct ss_watchdog **out);
+void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
+                     const char *what);
+void ss_watchdog_disarm(struct ss_watchdog *dog);
+struct ss_progress *ss_watchdog_progress(struct ss_watchdog *dog);
+/** True once it fired: nothing that returned since may be believed. */
+int ss_watchdog_fired(struct ss_watchdog *dog);
+void ss_watchdog_set_folder(struct ss_watchdog *dog, const char *folder);
+void ss_watchdog_stop(struct ss_watchdog *dog);
+
+/** One rank's last words, as written and as parsed back. */
+struct ss_last_words {
+    int rank;
+    char host[64];
+    char run_id[40];
+    char why[64];      /**< "deadline", "SIGTERM" */
+    char phase[64];    /**< what was armed: "block", "connect", ... */
+    int64_t point, block, step, op, last_op, collective, nth;
+    char op_name[96];
+    int in_collective; /**< 0: computing */
+};
+enum ss_status ss_last_words_write(const char *folder,
+                                   const struct ss_last_words *words);
+/** Reads all of a folder: *out owned, [*n]. None: SS_OK and *n = 0. */
+enum ss_status ss_last_words_read(const char *folder,
+                                  struct ss_last_words **out, int *n);
+/**
+ * Pure: who is to blame? Fills culprits (rank numbers, at most `max`) and a
+ * sentence. Ranks without a file are lost; else those computing while a
+ * majority waits in a collective; else those at an earlier call than most.
+ */
+int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
+                        int *culprits, int max, char *sentence, size_t size);
+
+#endif

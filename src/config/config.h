@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_CONFIG_CONFIG_H
+#define SS_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/str.h"
+
+#define SS_TEXT_MAX 512
+#define SS_CONFIG_FILE_MAX (1u << 20) /**< a larger YAML file is refused */
+
+/** The resolved configuration: one member `section_key` per field. */
+struct ss_config {
+#define INT(s, k, d, lo, hi, h) int64_t s##_##k;
+#define DBL(s, k, d, lo, hi, h) double s##_##k;
+#define BOOL(s, k, d, h) int s##_##k;
+#define TIME(s, k, d, lo, hi, h) int64_t s##_##k;
+#define BYTES(s, k, d, lo, hi, h) uint64_t s##_##k;
+#define RATE(s, k, d, h) double s##_##k;
+#define ENUM(s, k, d, choices, h) int s##_##k;
+#define TEXT(s, k, d, h) char s##_##k[SS_TEXT_MAX];
+#include "config/fields.def"
+#undef INT
+#undef DBL
+#undef BOOL
+#undef TIME
+#undef BYTES
+#undef RATE
+#undef ENUM
+#undef TEXT
+};
+
+/** Indices of the ENUM choices that code branches on, in fields.def order. */
+enum { SS_PRECISION_AUTO, SS_PRECISION_FP64, SS_PRECISION_FP32,
+       SS_PRECISION_TF32, SS_PRECISION_BF16, SS_PRECISION_FP16,
+       SS_PRECISION_FP8 };
+enum { SS_GRAD_AUTO, SS_GRAD_FP64, SS_GRAD_FP32, SS_GRAD_BF16, SS_GRAD_FP16 };
+enum { SS_GROUPS_BESIDE, SS_GROUPS_ALONE, SS_GROUPS_BOTH };
+enum { SS_ORDER_TOPOLOGY, SS_ORDER_LAUNCHER, SS_ORDER_RANDOM };
+enum { SS_NULL_VIRTUAL, SS_NULL_REAL };
+enum { SS_PROGRESS_AUTO, SS_PROGRESS_ON, SS_PROGRESS_OFF };
+enum { SS_OUT_TEXT, SS_OUT_JSON, SS_OUT_CSV, SS_OUT_NONE };
+
+/**
+ * Where values come from, weakest first: default, YAML, environment
+ * (SS_SECTION_KEY), command line. All problems of all sources are collected
+ * and returned together, one line each with its place ("job.yaml:3:5:
+ * unknown key model.hiden; did you mean model.hidden?").
+ */
+struct ss_config_sources {
+    const char *yaml;      /**< bytes of the YAML file, or NULL */
+    size_t yaml_len;
+    const char *yaml_name; /**< for messages */
+    char **environment;    /**< environ-like list, or NULL */
+    const char *const *settings; /**< "section.key=value" of the command line */
+    size_t n_settings;
+};
+
+/** Fills with the defaults. */
+void ss_config_default(struct ss_config *config);
+/**
+ * Resolves. Local and pure. On SS_ERR_CONFIG `problems` holds every problem,
+ * a line each, and the error text the first and the count.
+ */
+enum ss_status ss_config_resolve(const struct ss_config_sources *sources,
+                                 struct ss_config *out,
+                                 struct ss_buf *problems);
+/** Sets one "section.key" to a text, as --set does. */
+enum ss_status ss_config_set(struct ss_config *config, const char *key,
+                             const char *value);
+/** The value of a key as text ("200ms"), for messages; false if unknown. */
+bool ss_config_get(const struct ss_config *config, const char *key,
+                   struct ss_buf *out);
+/** Canonical YAML of all fields: parses back to the same struct. */
+enum ss_status ss_config_dump(const struct ss_config *config,
+                              struct ss_buf *out);
+/** xxh64 of the canonical dump, less out.*: equal on all ranks of a run. */
+uint64_t ss_config_hash(const struct ss_config *config);
+/** The option table for --help and results/README.md (Markdown or text). */
+enum ss_status ss_config_help(struct ss_buf *out, bool markdown);
+
+/**
+ * The list of sizes (scaling.sizes) for a world of `world` ranks on `nodes`
+ * nodes with `unit` = product of the fixed dimensions: ascending, unique.
+ * "2n" is two nodes' worth of devices; "world" all. Pure. SS_ERR_CONFIG for a
+ * size above the world, not a multiple of unit, or not a number. `devices_per_node`
+ * is that of the smallest node; 'auto' gives unit-legal 1, devices per node,
+ * nodes doubling, `domain` (if > node), world.
+ */
+struct ss_sizes {
+    int *size; /**< owned: ss_free */
+    int n;
+};
+enum ss_status ss_config_sizes(const char *text, int world, int nodes,
+                               int devices_per_node, int domain, int unit,
+                               struct ss_sizes *out);
+
+#endif
