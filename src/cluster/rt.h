@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "base/status.h"
 
 /**
@@ -18,17 +19,6 @@
  * bytes unless a dtype is given. Any transport error is SS_ERR_TRANSPORT with
  * the library's own words; the job cannot go on after it.
  */
-enum ss_dtype {
-    SS_DT_BYTE,
-    SS_DT_I32,
-    SS_DT_I64,
-    SS_DT_U64,
-    SS_DT_F32,
-    SS_DT_F64,
-    SS_DT_BF16, /**< 2 bytes; not reduced by a runtime */
-    SS_DT_FP16,
-    SS_DT_FP8
-};
 enum ss_red { SS_RED_SUM, SS_RED_MIN, SS_RED_MAX };
 enum ss_coll {
     SS_COLL_ALL_REDUCE,
@@ -38,9 +28,6 @@ enum ss_coll {
     SS_COLL_BROADCAST,
     SS_COLL_REDUCE
 };
-
-size_t ss_dtype_size(enum ss_dtype dtype);
-const char *ss_dtype_name(enum ss_dtype dtype);
 
 /** A pending operation; inline, no allocation. NULL-like when `active` = 0. */
 struct ss_request {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/dtype.h"
 #include "base/status.h"
 #include "base/str.h"
 #include "plan/layout.h"
@@ -61,7 +62,7 @@ enum ss_role { /**< what a buffer is; one per role and dtype of a plan */
 struct ss_buffer {
     char name[16];
     enum ss_role role;
-    int dtype;      /**< enum ss_dtype values (cluster/rt.h): sizes only */
+    enum ss_dtype dtype;
     uint64_t elems;
 };
 /** A place in a buffer; buf < 0: none. Offsets in elements. */
@@ -105,7 +106,8 @@ struct ss_plan {
     struct ss_coords coords;
     int64_t tokens;       /**< of this rank's data-parallel share per step */
     int64_t micro_tokens; /**< per micro-batch */
-    int precision, grad_dtype; /**< resolved enum ss_dtype / SS_PRECISION_* */
+    int precision;            /**< SS_PRECISION_*, resolved */
+    enum ss_dtype grad_dtype; /**< of gradients, on the wire too */
     uint64_t bucket_bytes;
     int64_t params;       /**< on this rank */
     double model_flops;   /**< of this rank's share, per step */
