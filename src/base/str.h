@@ -12,8 +12,8 @@ struct ss_buf {
     char *data; /**< owned; NULL when nothing was appended */
     size_t len;
     size_t cap;
-    size_t max;   /**< ceiling in bytes */
-    bool failed;  /**< an append failed (memory or ceiling): sticky */
+    size_t max;  /**< ceiling in bytes */
+    bool failed; /**< an append failed (memory or ceiling): sticky */
 };
 
 void ss_buf_init(struct ss_buf *buf, size_t max);
@@ -40,8 +40,9 @@ int ss_natural_compare(const char *a, const char *b);
  */
 const char *ss_nearest(const char *word, const char *const *names);
 /**
- * Reads a whole file of at most `max` bytes into `out`. SS_ERR_IO with path
- * and cause; SS_ERR_CONFIG when larger than max.
+ * Reads a whole file of at most `max` bytes into `out`, which it initialises
+ * (empty on failure). SS_ERR_IO with path and cause; SS_ERR_CONFIG when larger
+ * than max.
  */
 enum ss_status ss_read_file(const char *path, size_t max, struct ss_buf *out);
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers for people: three significant digits and a unit. Files and JSON
+ * hold plain numbers; nothing printed here is ever parsed again. A value that
+ * rounds to 1000 of a unit is shown as 1 of the next.
+ */
+#include "base/units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* Three significant digits of a value in [0, 1000), without trailing zeros. */
+static void three_digits(double value, char *out, size_t size)
+{
+    int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    char *end;
+    ss_format(out, size, "%.*f", decimals, value);
+    if (!strchr(out, '.'))
+        return;
+    end = out + strlen(out);
+    while (end[-1] == '0')
+        *--end = '\0';
+    if (end[-1] == '.')
+        end[-1] = '\0';
+}
+
+/* units: names of 1, 1000, 1000^2 ...; an empty name leaves no blank. */
+static char *format_si(double value, const char *const *units, int n, char *out,
+                       size_t size)
+{
+    const char *sign = value < 0 ? "-" : "";
+    char digits[32];
+    int i = 0;
+    if (!isfinite(value)) {
+        ss_copy(out, size, "unknown");
+        return out;
+    }
+    value = fabs(value);
+    while (i < n - 1 && value >= 999.5) {
+        value /= 1000;
+        i++;
+    }
+    three_digits(value, digits, sizeof digits);
+    ss_format(out, size, "%s%s%s%s", sign, digits, *units[i] ? " " : "",
+              units[i]);
+    return out;
+}
+
+char *ss_format_bytes(double bytes, char *out, size_t size)
+{
+    static const char *const units[] = {"B",  "kB", "MB", "GB",
+                                        "TB", "PB", "EB"};
+    return format_si(bytes, units, 7, out, size);
+}
+
+char *ss_format_count(double count, char *out, size_t size)
+{
+    static const char *const units[] = {"", "k", "M", "B", "T"};
+    return format_si(count, units, 5, out, size);
+}
+
+char *ss_format_time(double ns, char *out, size_t size)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    double seconds = fabs(ns) * 1e-9;
+    const char *sign = ns < 0 ? "-" : "";
+    long whole;
+    if (!(seconds >= 59.95) || seconds > 3.6e9)
+        return format_si(ns, units, 4, out, size);
+    whole = lround(seconds);
+    if (whole < 3600)
+        ss_format(out, size, "%s%ld min %ld s", sign, whole / 60, whole % 60);
+    else
+        ss_format(out, size, "%s%ld h %ld min", sign, whole / 3600,
+                  whole % 3600 / 60);
+    return out;
+}
