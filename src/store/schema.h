@@ -127,7 +127,7 @@ struct ss_run_data {
     int n_ranks, n_nodes, n_versions, n_variables;
     struct ss_rank_row *rank;
     struct ss_node_row *node;
-    struct ss_variable_row *version;  /**< libraries, drivers */
+    struct ss_variable_row *versions; /**< [n_versions]: libraries, drivers */
     struct ss_variable_row *variable; /**< environment, diffed over ranks */
     /* written at the end, by merge */
     char end_reason[160]; /**< "" complete; else "stopped by SIGTERM after 3 of 9 points" */
