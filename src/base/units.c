@@ -20,6 +20,8 @@
 #include "base/str.h"
 
 #define QUOTE_MAX 64
+/* Every whole number up to here is a double: a rate reads back exactly. */
+#define RATE_MAX (UINT64_C(1) << 53)
 
 /* Bad input may be long or binary: a short printable form of it. */
 static const char *quote(const char *text, char out[QUOTE_MAX])
@@ -281,6 +283,8 @@ enum ss_status ss_parse_rate(const char *text, double *out_bits)
             scale *= 1000;
         units[0].scale = scale;
         SS_TRY(parse_scaled(text, units, accepted, &bits));
+        if (bits > RATE_MAX)
+            return too_large(text);
         *out_bits = (double)bits;
         return SS_OK;
     }

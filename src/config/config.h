@@ -33,9 +33,15 @@ struct ss_config {
 };
 
 /** Indices of the ENUM choices that code branches on, in fields.def order. */
-enum { SS_PRECISION_AUTO, SS_PRECISION_FP64, SS_PRECISION_FP32,
-       SS_PRECISION_TF32, SS_PRECISION_BF16, SS_PRECISION_FP16,
-       SS_PRECISION_FP8 };
+enum {
+    SS_PRECISION_AUTO,
+    SS_PRECISION_FP64,
+    SS_PRECISION_FP32,
+    SS_PRECISION_TF32,
+    SS_PRECISION_BF16,
+    SS_PRECISION_FP16,
+    SS_PRECISION_FP8
+};
 enum { SS_GRAD_AUTO, SS_GRAD_FP64, SS_GRAD_FP32, SS_GRAD_BF16, SS_GRAD_FP16 };
 enum { SS_GROUPS_BESIDE, SS_GROUPS_ALONE, SS_GROUPS_BOTH };
 enum { SS_ORDER_TOPOLOGY, SS_ORDER_LAUNCHER, SS_ORDER_RANDOM };
@@ -50,10 +56,10 @@ enum { SS_OUT_TEXT, SS_OUT_JSON, SS_OUT_CSV, SS_OUT_NONE };
  * unknown key model.hiden; did you mean model.hidden?").
  */
 struct ss_config_sources {
-    const char *yaml;      /**< bytes of the YAML file, or NULL */
+    const char *yaml; /**< bytes of the YAML file, or NULL */
     size_t yaml_len;
-    const char *yaml_name; /**< for messages */
-    char **environment;    /**< environ-like list, or NULL */
+    const char *yaml_name;       /**< for messages */
+    char **environment;          /**< environ-like list, or NULL */
     const char *const *settings; /**< "section.key=value" of the command line */
     size_t n_settings;
 };
@@ -61,8 +67,9 @@ struct ss_config_sources {
 /** Fills with the defaults. */
 void ss_config_default(struct ss_config *config);
 /**
- * Resolves. Local and pure. On SS_ERR_CONFIG `problems` holds every problem,
- * a line each, and the error text the first and the count.
+ * Resolves. Local and pure. On SS_ERR_CONFIG every problem has been appended to
+ * `problems` (initialised by the caller; 64 KiB hold all that are shown), a
+ * line each, and the error text is the first with the count of the others.
  */
 enum ss_status ss_config_resolve(const struct ss_config_sources *sources,
                                  struct ss_config *out,
@@ -70,6 +77,8 @@ enum ss_status ss_config_resolve(const struct ss_config_sources *sources,
 /** Sets one "section.key" to a text, as --set does. */
 enum ss_status ss_config_set(struct ss_config *config, const char *key,
                              const char *value);
+/** True for an argument of the form "section.key=...", known or not. */
+bool ss_config_is_setting(const char *arg);
 /** The value of a key as text ("200ms"), for messages; false if unknown. */
 bool ss_config_get(const struct ss_config *config, const char *key,
                    struct ss_buf *out);
@@ -81,13 +90,17 @@ uint64_t ss_config_hash(const struct ss_config *config);
 /** The option table for --help and results/README.md (Markdown or text). */
 enum ss_status ss_config_help(struct ss_buf *out, bool markdown);
 
+/** Reads scaling.modes: which of the two curves are asked for. */
+enum ss_status ss_config_modes(const char *text, bool *weak, bool *strong);
+
 /**
  * The list of sizes (scaling.sizes) for a world of `world` ranks on `nodes`
  * nodes with `unit` = product of the fixed dimensions: ascending, unique.
  * "2n" is two nodes' worth of devices; "world" all. Pure. SS_ERR_CONFIG for a
- * size above the world, not a multiple of unit, or not a number. `devices_per_node`
- * is that of the smallest node; 'auto' gives unit-legal 1, devices per node,
- * nodes doubling, `domain` (if > node), world.
+ * size above the world, not a multiple of unit, or not a number.
+ * `devices_per_node` is that of the smallest node; 'auto' gives the unit,
+ * devices per node, nodes doubling, `domain` (if > node) and the world, each
+ * lowered to a multiple of unit.
  */
 struct ss_sizes {
     int *size; /**< owned: ss_free */
