@@ -61,13 +61,14 @@ struct ss_arrival_stat { /**< one member, one step; add over steps */
     int64_t excess;        /**< ns of its own making, see below */
 };
 /**
- * For each collective the last arriver (member index, -1: a tie), its
+ * For each collective the last arriver (member index, -1: a tie, -2 - member:
+ * passed on, see below), its
  * lateness = last ready - median ready, last_ready itself. Own work since the
  * previous collective is own = (ready - previous ready) - blocked; the excess
  * of a counted last arriver is own - median own of the group, at least 0, so that a
  * delay carried from an earlier collective is not counted again and time lost
  * waiting for others stays with them. A last arriver whose excess since the communicator was
- * last level is below the threshold passes the arrival on: culprit -1.
+ * last level is below the threshold passes the arrival on: culprit -2 - member.
  * Scratch: 2 x ranks int64.
  */
 void ss_arrivals_judge(const struct ss_arrivals *in, int64_t *scratch,
