@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_SWEEP_CONTEXT_H
+#define SS_SWEEP_CONTEXT_H
+
+/*
+ * What the files of this room share: the state of one run on one rank. Not for
+ * other rooms.
+ */
+
+#include "cluster/clocksync.h"
+#include "cluster/topology.h"
+#include "cluster/watchdog.h"
+#include "engine/engine.h"
+#include "engine/exec.h"
+#include "health/net_counters.h"
+#include "store/store.h"
+#include "sweep/points.h"
+#include "sweep/schedule.h"
+#include "sweep/sweep.h"
+
+/** The run. */
+struct ss_context {
+    const struct ss_run_args *args;
+    const struct ss_config *config;
+    struct ss_rt *launcher; /**< the world as the launcher ordered it */
+    struct ss_rt *world;    /**< the same, logical rank = rank */
+    struct ss_topology topology;
+    struct ss_place place;  /**< of this rank */
+    struct ss_model model;
+    struct ss_engine *engine;
+    double memory_bytes;    /**< that this rank may use */
+    int precision, grad_dtype;
+    struct ss_sweep sweep;
+    struct ss_run_data run; /**< provenance; filled on rank 0 */
+    struct ss_watchdog *dog;
+    struct ss_progress idle_progress; /**< before the watchdog is there */
+    const struct ss_plan *plan; /**< of the point in work, for the last words */
+    char out[512], folder[544];
+    int64_t budget_ns, started_ns, spent_ns;
+};
+
+/** One group of a point on this rank, from connect to disconnect. */
+struct ss_point_run {
+    const struct ss_sweep_point *point;
+    struct ss_grouping grouping;
+    int group;           /**< index, -1 idle, -2 filler */
+    int first, size;     /**< of this rank's group; size 0 when idle */
+    struct ss_comms comms;
+    struct ss_plan plan, base;
+    bool has_base;
+    int64_t create_ns, first_step_ns;
+    bool comm;           /**< some group has communication */
+    int steps[SS_VARIANTS];     /**< stored steps per block */
+    int64_t step_ns[SS_VARIANTS]; /**< from the pilot, world's smallest */
+    int64_t budget_ns, start_ns;
+    struct ss_block_record record;   /**< for unsampled blocks */
+    struct ss_samples *samples;
+    struct ss_point_row meta;        /**< filled as it becomes known */
+    struct ss_check_row check[64];
+    int n_checks;
+    int64_t bound_ns;    /**< worst clock bound seen */
+    int64_t switches;    /**< involuntary, at the start */
+    struct ss_net_snapshot net;      /**< at the start, node leaders only */
+};
+
+/* setup.c */
+enum ss_status ss_context_open_all(struct ss_rt *rt,
+                                   const struct ss_run_args *args,
+                                   struct ss_context *context);
+void ss_context_close(struct ss_context *context);
+/* setup_run.c: provenance into context->run (rank 0) */
+enum ss_status ss_provenance_all(struct ss_context *context);
+/* forecast.c */
+enum ss_status ss_forecast(struct ss_context *context, struct ss_buf *out);
+/** The plan of logical rank `first` + member of a group of point's size. */
+enum ss_status ss_point_plan(const struct ss_context *context,
+                             const struct ss_sweep_point *point, int member,
+                             struct ss_plan *out);
+/* connect.c */
+enum ss_status ss_point_connect_all(struct ss_context *context,
+                                    struct ss_point_run *run);
+void ss_point_disconnect(struct ss_context *context, struct ss_point_run *run);
+/* measure.c: all blocks of a point */
+enum ss_status ss_point_measure_all(struct ss_context *context,
+                                    struct ss_point_run *run);
+/* collect.c: to rank 0 */
+enum ss_status ss_point_collect_all(struct ss_context *context,
+                                    struct ss_point_run *run,
+                                    struct ss_point_data *data);
+/* check.c: exact checks before and after */
+enum ss_status ss_point_check_all(struct ss_context *context,
+                                  struct ss_point_run *run, const char *when);
+/** Arms the watchdog for `what`; the deadline is config's or `automatic`. */
+void ss_context_arm(struct ss_context *context, int64_t configured,
+                    int64_t automatic, const char *what);
+void ss_context_disarm(struct ss_context *context);
+
+#endif

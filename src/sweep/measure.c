@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All blocks of one point: pilot, then rounds of interleaved blocks until the
+ * rule says stop. Within a round a group talks only to itself; the world meets
+ * between rounds, where clocks are aligned, samples reduced and the decision
+ * taken for all groups alike (they run the same number of blocks).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cluster/agree.h"
+#include "sweep/context.h"
+#include "sweep/round.h"
+#include "sweep/samples.h"
+
+/** One short block of a variant, to learn how long a step takes. */
+static enum ss_status pilot_variant(struct ss_context *context,
+                                    struct ss_point_run *run,
+                                    enum ss_variant variant, int64_t *step_ns)
+{
+    struct ss_block_spec spec = {.variant = variant, .steps = 4, .number = -1};
+    const struct ss_block_record *record = &run->record;
+
+    *step_ns = 0;
+    if (run->size == 0)
+        return SS_OK;
+    SS_TRY(ss_block_run_all(context, run, &spec, &run->record));
+    *step_ns = (record->mark[3] - record->mark[0]) / 3;
+    if (variant == SS_WHOLE)
+        run->first_step_ns = record->mark[0] - record->begin_ns;
+    return SS_OK;
+}
+
+/** Steps per block and a step's expected time, equal on all ranks. */
+static enum ss_status agree_steps(struct ss_context *context,
+                                  struct ss_point_run *run,
+                                  const int64_t *mine)
+{
+    int64_t low[SS_VARIANTS], high[SS_VARIANTS];
+
+    for (int v = 0; v < SS_VARIANTS; v++) {
+        low[v] = run->size > 0 ? mine[v] : INT64_MAX;
+        high[v] = mine[v];
+    }
+    SS_TRY(ss_allreduce_all(context->world, low, SS_VARIANTS, SS_DT_I64,
+                            SS_RED_MIN));
+    SS_TRY(ss_allreduce_all(context->world, high, SS_VARIANTS, SS_DT_I64,
+                            SS_RED_MAX));
+    for (int v = 0; v < SS_VARIANTS; v++) {
+        run->step_ns[v] = high[v];
+        run->steps[v] = ss_block_steps(
+            low[v], context->config->measure_min_block,
+            (int)context->config->measure_min_steps);
+    }
+    return SS_OK;
+}
+
+static enum ss_status pilot(struct ss_context *context,
+                            struct ss_point_run *run)
+{
+    int64_t mine[SS_VARIANTS] = {0}, begin = context->engine->ops->now(
+                                         context->engine);
+    enum ss_status status = SS_OK;
+
+    for (int v = 0; v < SS_VARIANTS && status == SS_OK; v++)
+        if (v != SS_COMM_ONLY || run->comm)
+            status = pilot_variant(context, run, (enum ss_variant)v, &mine[v]);
+    run->meta.soak_s =
+        (double)(context->engine->ops->now(context->engine) - begin) / 1e9;
+    SS_TRY(ss_agree_or_stop_all(context->world, status));
+    SS_TRY(agree_steps(context, run, mine));
+    int most = 0;
+    for (int v = 0; v < SS_VARIANTS; v++)
+        most = run->steps[v] > most ? run->steps[v] : most;
+    ss_block_record_close(&run->record);
+    return ss_agree_all(context->world,
+                        ss_block_record_open(most + 1, 0, &run->record));
+}
+
+static int64_t cycle_ns(const struct ss_point_run *run)
+{
+    int64_t sum = 0;
+
+    for (int v = 0; v < SS_VARIANTS; v++)
+        if (v != SS_COMM_ONLY || run->comm)
+            sum += run->step_ns[v] * (run->steps[v] + 1);
+    return sum;
+}
+
+/** This group's decision; the same on all its ranks. */
+static enum ss_stop decide(const struct ss_context *context,
+                           const struct ss_point_run *run, int64_t spent,
+                           size_t *next)
+{
+    const struct ss_config *config = context->config;
+    struct ss_stop_rule rule = {
+        .precision = config->measure_precision,
+        .min_blocks = (size_t)config->measure_min_blocks,
+        .max_blocks = (size_t)config->measure_max_blocks,
+    };
+    const struct ss_samples *samples = run->samples;
+    size_t blocks = (size_t)samples->n_medians[SS_WHOLE];
+
+    *next = 0;
+    if (run->size == 0 || run->group < 0)
+        return SS_STOP_PRECISE; /* idle and filler ranks have no say */
+    return ss_stop_decide(&rule, samples->estimate, 2, blocks, spent,
+                          run->budget_ns, next);
+}
+
+static const char *stop_word(enum ss_stop stop)
+{
+    static const char *const word[] = {"", "precise", "budget", "blocks"};
+
+    return word[stop];
+}
+
+/** The world's decision: go on while one group wants to and none is out of
+ * budget. *next: blocks of the next round, 0: stop. */
+static enum ss_status agree_stop(struct ss_context *context,
+                                 struct ss_point_run *run, int *next)
+{
+    int64_t spent = context->engine->ops->now(context->engine) - run->start_ns;
+    size_t want;
+
+    SS_TRY(ss_allreduce_all(context->world, &spent, 1, SS_DT_I64, SS_RED_MAX));
+    enum ss_stop mine = decide(context, run, spent, &want);
+    /* no decision weighs most, then the reasons in the order of the enum */
+    int64_t word[2] = {mine == SS_STOP_NO ? SS_STOP_BLOCKS + 1 : (int64_t)mine,
+                       (int64_t)want};
+    SS_TRY(ss_allreduce_all(context->world, word, 2, SS_DT_I64, SS_RED_MAX));
+    *next = 0;
+    if (word[0] <= SS_STOP_BLOCKS) {
+        ss_copy(run->meta.stop, sizeof(run->meta.stop),
+                stop_word((enum ss_stop)word[0]));
+        return SS_OK;
+    }
+    int64_t cycle = cycle_ns(run);
+    int64_t left = run->budget_ns - spent;
+    if (left < cycle) {
+        ss_copy(run->meta.stop, sizeof(run->meta.stop), "budget");
+        return SS_OK;
+    }
+    *next = ss_round_first(left, cycle, (int)word[1]);
+    return SS_OK;
+}
+
+/** Flags of the groups' samples become the point's status. */
+static enum ss_status agree_status(struct ss_context *context,
+                                   struct ss_point_run *run)
+{
+    int64_t flag[2] = {0, 0};
+
+    if (run->size > 0 && run->group >= 0) {
+        unsigned flags = run->samples->estimate[SS_WHOLE].flags;
+        flag[0] = (flags & SS_SAMPLE_TOO_FEW) != 0;
+        flag[1] = (flags & SS_SAMPLE_NO_STEADY) != 0;
+    }
+    SS_TRY(ss_allreduce_all(context->world, flag, 2, SS_DT_I64, SS_RED_MAX));
+    ss_copy(run->meta.status, sizeof(run->meta.status),
+            flag[0]   ? "too_few_samples"
+            : flag[1] ? "no_steady_state"
+                      : "ok");
+    return SS_OK;
+}
+
+/** Steps from a barrier to the last end: a separate, labelled number. */
+static enum ss_status isolated(struct ss_context *context,
+                               struct ss_point_run *run)
+{
+    enum { COUNT = 12 };
+    double sample[COUNT];
+
+    run->meta.isolated_ns = NAN;
+    if (!context->config->measure_isolate || run->size == 0)
+        return SS_OK;
+    for (int i = 0; i < COUNT; i++) {
+        struct ss_block_spec spec = {.steps = 1, .number = -2 - i};
+        SS_TRY(ss_block_run_all(context, run, &spec, &run->record));
+        int64_t took = run->record.mark[0] - run->record.begin_ns;
+        SS_TRY(ss_allreduce_all(run->comms.group, &took, 1, SS_DT_I64,
+                                SS_RED_MAX));
+        sample[i] = (double)took;
+    }
+    run->meta.isolated_ns = ss_median(sample, COUNT);
+    return SS_OK;
+}
+
+enum ss_status ss_point_measure_all(struct ss_context *context,
+                                    struct ss_point_run *run)
+{
+    int blocks, number = 0;
+
+    run->start_ns = context->engine->ops->now(context->engine);
+    SS_TRY(pilot(context, run));
+    blocks = ss_round_first(run->budget_ns, cycle_ns(run),
+                            (int)context->config->measure_min_blocks);
+    while (blocks > 0) {
+        SS_TRY(ss_round_run_all(context, run, blocks, number++));
+        SS_TRY(agree_stop(context, run, &blocks));
+    }
+    if (run->samples)
+        ss_samples_split_waiting(run->samples);
+    SS_TRY(ss_agree_all(context->world, isolated(context, run)));
+    return agree_status(context, run);
+}
