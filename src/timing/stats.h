@@ -14,6 +14,10 @@
  * sort their input in place as said.
  */
 
+/** Ascending, in place. */
+void ss_sort(double *v, size_t n);
+/** Median of a sorted sample; NaN when empty. */
+double ss_median_sorted(const double *v, size_t n);
 /** Median; even counts: the mean of the middle two. Sorts v. n >= 1. */
 double ss_median(double *v, size_t n);
 /** Median of groups: of an even count the slower (larger) of the middle two.
@@ -34,18 +38,18 @@ bool ss_median_ranks(size_t n, size_t *low, size_t *high);
 double ss_lag1(const double *v, size_t n);
 
 enum ss_sample_flag {
-    SS_SAMPLE_TOO_FEW = 1,      /**< fewer than 12 blocks (before merging) */
-    SS_SAMPLE_NO_STEADY = 2,    /**< no steady state */
+    SS_SAMPLE_TOO_FEW = 1,       /**< fewer than 12 blocks (before merging) */
+    SS_SAMPLE_NO_STEADY = 2,     /**< no steady state */
     SS_SAMPLE_AUTOCORRELATED = 4 /**< blocks were merged in pairs */
 };
 /** A sample of block medians, reduced. */
 struct ss_estimate {
     double median, lo, hi; /**< lo = hi = NaN when n is too small */
     double min, max;
-    size_t n;              /**< samples after merging */
-    size_t merges;         /**< times neighbours were merged */
-    double lag1;           /**< before merging */
-    unsigned flags;        /**< enum ss_sample_flag */
+    size_t n;       /**< samples after merging */
+    size_t merges;  /**< times neighbours were merged */
+    double lag1;    /**< before merging */
+    unsigned flags; /**< enum ss_sample_flag */
 };
 /**
  * The estimate of one point from its block medians in time order: merges
@@ -63,9 +67,14 @@ double ss_half_width(const struct ss_estimate *e);
  * n <= 400; larger n are thinned by the caller. */
 double ss_theil_sen(const double *v, const double *t, size_t n,
                     double *scratch);
-/** Medians of the halves agree within 1 % and |slope| x span < 1 % of the
- * median. */
-bool ss_steady(const double *v, const double *t, size_t n);
+/**
+ * Steady state: medians of the halves agree within 1 % and |slope| x span
+ * stays under 1 % of the median, or the difference is within 3 standard errors
+ * of the sample's own scatter (halves: from the MAD; slope: Kendall's S): at a
+ * half-width of 1 % the halves of a healthy point differ by more than 1 % in
+ * every third case. Fewer than 4 values: true. scratch: n doubles.
+ */
+bool ss_steady(const double *v, const double *t, size_t n, double *scratch);
 
 /**
  * A ratio of two medians a/b (or, with more factors, built up by repeated
@@ -92,13 +101,21 @@ struct ss_stop_rule {
  */
 enum ss_stop ss_stop_decide(const struct ss_stop_rule *rule,
                             const struct ss_estimate *estimates, size_t n,
-                            size_t blocks, int64_t spent_ns,
-                            int64_t budget_ns, size_t *next);
+                            size_t blocks, int64_t spent_ns, int64_t budget_ns,
+                            size_t *next);
 
 /** Holm's step-down: p in, adjusted p out (same order). scratch: n ints. */
 void ss_holm(const double *p, size_t n, double *adjusted, int *scratch);
 /** One-sided sign test p that the median of n differences is > 0, given k
  * positive of n (ties removed): exact binomial tail. */
 double ss_sign_test(size_t positive, size_t n);
+/**
+ * Is one of `ranks` exchangeable ranks slower than its peers? Given the mean
+ * over `blocks` of its position among them, (number of slower-than + half the
+ * equal, itself included) / ranks in (0, 1): an upper bound of the one-sided p
+ * (Chernoff, exact where it is the slowest in every block: ranks^-blocks).
+ * Needs no model of the noise and no variance.
+ */
+double ss_position_tail(double mean_position, size_t blocks, size_t ranks);
 
 #endif
