@@ -9,7 +9,8 @@
  * contributed (ties: the lowest rank), and hold the same error text: "rank 2
  * on node07: cannot allocate 18.2 GB (out of memory)", with " (and 3 more
  * ranks)" where others failed too. One allreduce of 8 bytes when all is well,
- * plus one broadcast otherwise. Called before and after every collective
+ * plus another and one broadcast otherwise. The rank named is world_rank, the
+ * launcher's number. A text that was agreed on before is kept as it is. Called before and after every collective
  * set-up and between blocks; never inside a timed region. If the agreement
  * itself fails the transport's status is returned.
  */

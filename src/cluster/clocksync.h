@@ -24,7 +24,8 @@ struct ss_clock_map {
 /** One measurement, collective over rt. `rounds` ping-pongs per leader (64). */
 enum ss_status ss_clock_sync_all(struct ss_rt *rt, int rounds,
                                  struct ss_clock_sample *out);
-/** Pure: a local time on the root's clock. */
+/** Pure: a local time on the root's clock; drift is linear between the two
+ * samples, and outside them the nearer one holds. */
 int64_t ss_clock_align(const struct ss_clock_map *map, int64_t local_ns);
 /** Pure: the bound that holds over the whole map. */
 int64_t ss_clock_bound(const struct ss_clock_map *map);

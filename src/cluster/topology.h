@@ -12,7 +12,8 @@ struct ss_place {
     int32_t device;          /**< index of the device on its node, -1: none */
     int32_t domain;          /**< index of the domain, set here */
     int32_t cores;           /**< cores of this rank's cpuset */
-    int32_t sharers;         /**< ranks of this host with an overlapping cpuset */
+    int32_t sharers;         /**< ranks of this host whose cpuset overlaps, itself
+                              * included: 1 = alone */
     int32_t pad;
     uint64_t fabric[2];      /**< NVML fabric cluster uuid hash + clique; 0: none */
     char host[64];

@@ -43,6 +43,7 @@ struct ss_watchdog_args {
 struct ss_watchdog;
 enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
                                  struct ss_watchdog **out);
+/** Fires `deadline_ns` from now. All of these accept NULL: no watchdog. */
 void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
                      const char *what);
 void ss_watchdog_disarm(struct ss_watchdog *dog);

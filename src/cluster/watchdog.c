@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that ends a job whose ranks no longer meet. It reads what the
+ * measuring thread left in struct ss_progress, never calls into an engine
+ * except to abort it, and needs nobody's answer: peers may be dead, and only
+ * the folder of last words connects the ranks. A second thread guards the
+ * ending itself, since a file system or MPI_Abort may hang too.
+ */
+#include "cluster/watchdog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cluster/agree.h"
+
+#define EXIT_HANG 13
+#define TICK_NS (50 * SS_NS_PER_MS)
+#define TERM_WORDS_NS SS_NS_PER_S     /* SIGTERM: until the last words */
+#define TERM_END_NS (3 * SS_NS_PER_S) /* SIGTERM: until the end */
+#define GATHER_NS (2 * SS_NS_PER_S)   /* for the others' words */
+#define OTHERS_NS (5 * SS_NS_PER_S)   /* ranks that do not judge */
+#define RESORT_NS (20 * SS_NS_PER_S)  /* whatever hangs: _exit */
+#define NAMED_CULPRITS 64
+
+struct ss_watchdog {
+    struct ss_watchdog_args args;
+    struct ss_progress progress;
+    pthread_t thread, resort;
+    pthread_mutex_t lock; /* guards from here to `wake` */
+    bool stop, ended, armed, resorting;
+    uint64_t arming; /* counts ss_watchdog_arm calls */
+    int64_t deadline;
+    char what[64];
+    char folder[4096]; /* "": none */
+    pthread_cond_t wake;
+    atomic_int fired;
+    /* The watching thread's own: */
+    uint64_t term_arming; /* armed so when SIGTERM was seen, 0: not seen */
+    int64_t term_at;
+    bool spoken;
+};
+
+static int64_t get(_Atomic int64_t *value)
+{
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+/* Sleeps for `ns`, or until ss_watchdog_stop. Lock held. */
+static void doze(struct ss_watchdog *dog, int64_t ns)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    ns += until.tv_nsec;
+    until.tv_sec += ns / SS_NS_PER_S;
+    until.tv_nsec = ns % SS_NS_PER_S;
+    (void)pthread_cond_timedwait(&dog->wake, &dog->lock, &until);
+}
+
+/* Sleeps for `ns`, whatever the others do. Lock not held. */
+static void pause_for(int64_t ns)
+{
+    struct timespec left = {ns / SS_NS_PER_S, ns % SS_NS_PER_S};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+}
+
+static void fill_words(struct ss_watchdog *dog, const char *why,
+                       const char *what, struct ss_last_words *out)
+{
+    struct ss_progress *at = &dog->progress;
+    *out = (struct ss_last_words){.rank = dog->args.rt->rank,
+                                  .point = get(&at->point),
+                                  .block = get(&at->block),
+                                  .step = get(&at->step),
+                                  .op = get(&at->op),
+                                  .last_op = get(&at->last_op),
+                                  .collective = get(&at->collective),
+                                  .nth = get(&at->nth)};
+    out->in_collective = out->collective >= 0;
+    (void)ss_copy(out->host, sizeof(out->host), dog->args.rt->host);
+    (void)ss_copy(out->run_id, sizeof(out->run_id),
+                  dog->args.run_id ? dog->args.run_id : "");
+    (void)ss_copy(out->why, sizeof(out->why), why);
+    (void)ss_copy(out->phase, sizeof(out->phase), what);
+    int64_t op = out->in_collective ? out->collective : out->op;
+    if (op >= 0 && dog->args.op_name) {
+        char name[sizeof(out->op_name)] = "";
+        (void)ss_copy(
+            out->op_name, sizeof(out->op_name),
+            dog->args.op_name(dog->args.op_arg, op, name, sizeof(name)));
+    } else if (op >= 0) {
+        (void)ss_format(out->op_name, sizeof(out->op_name), "op %lld",
+                        (long long)op);
+    }
+}
+
+/* A copy of what the lock guards, so that nothing slow happens under it. */
+static void snapshot(struct ss_watchdog *dog, char *what, size_t what_size,
+                     char *folder, size_t folder_size)
+{
+    pthread_mutex_lock(&dog->lock);
+    (void)ss_copy(what, what_size, dog->what);
+    (void)ss_copy(folder, folder_size, dog->folder);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+static void speak(struct ss_watchdog *dog, const char *why)
+{
+    char what[64], folder[4096];
+    struct ss_last_words words;
+    if (dog->spoken)
+        return;
+    dog->spoken = true;
+    snapshot(dog, what, sizeof(what), folder, sizeof(folder));
+    fill_words(dog, why, what, &words);
+    const char *at = words.op_name[0] ? words.op_name : words.phase;
+    ss_log(SS_LOG_ERROR, "cluster",
+           "last words of rank %d on %s: %s in %s, %s %s, call %lld, point "
+           "%lld block %lld step %lld",
+           words.rank, words.host, why, what,
+           words.in_collective ? "waiting in" : "computing", at,
+           (long long)words.nth, (long long)words.point, (long long)words.block,
+           (long long)words.step);
+    if (folder[0] && ss_last_words_write(folder, &words) != SS_OK)
+        ss_log(SS_LOG_ERROR, "cluster", "%s", ss_error_text());
+}
+
+/* Words of this run only, in place; returns how many. */
+static int keep_ours(const struct ss_watchdog *dog, struct ss_last_words *words,
+                     int n)
+{
+    int kept = 0;
+    const char *id = dog->args.run_id ? dog->args.run_id : "";
+    for (int i = 0; i < n; i++)
+        if (strncmp(words[i].run_id, id, sizeof(words[i].run_id) - 1) == 0)
+            words[kept++] = words[i];
+    return kept;
+}
+
+static void judge(struct ss_watchdog *dog, const struct ss_last_words *words,
+                  int n)
+{
+    int culprits[NAMED_CULPRITS];
+    char sentence[512];
+    (void)ss_last_words_judge(words, n, dog->args.rt->size, culprits,
+                              NAMED_CULPRITS, sentence, sizeof(sentence));
+    ss_log(SS_LOG_ERROR, "cluster", "the job hangs: %s", sentence);
+}
+
+/* True when this rank was the judge. Without a folder nobody can judge, and
+ * rank 0 ends the job. */
+static bool judge_if_lowest(struct ss_watchdog *dog)
+{
+    char what[64], folder[4096];
+    struct ss_last_words *words = NULL;
+    int n = 0, me = dog->args.rt->rank;
+    snapshot(dog, what, sizeof(what), folder, sizeof(folder));
+    if (folder[0] && ss_last_words_read(folder, &words, &n) == SS_OK)
+        n = keep_ours(dog, words, n);
+    bool lowest = n > 0 ? words[0].rank >= me : me == 0;
+    if (lowest && n > 0)
+        judge(dog, words, n);
+    ss_free(words);
+    return lowest;
+}
+
+/* Ends the process if the orderly ending does not. */
+static void *last_resort(void *arg)
+{
+    struct ss_watchdog *dog = arg;
+    int64_t until = ss_clock_ns() + RESORT_NS;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->ended && ss_clock_ns() < until)
+        doze(dog, until - ss_clock_ns());
+    bool ended = dog->ended;
+    pthread_mutex_unlock(&dog->lock);
+    if (!ended)
+        _exit(EXIT_HANG);
+    return NULL;
+}
+
+static void expire(struct ss_watchdog *dog, const char *why)
+{
+    atomic_store(&dog->fired, 1);
+    int error = pthread_create(&dog->resort, NULL, last_resort, dog);
+    pthread_mutex_lock(&dog->lock);
+    dog->resorting = error == 0;
+    pthread_mutex_unlock(&dog->lock);
+    speak(dog, why);
+    if (dog->args.abort_engine)
+        dog->args.abort_engine(dog->args.abort_arg);
+    pause_for(GATHER_NS);
+    if (!judge_if_lowest(dog))
+        pause_for(OTHERS_NS);
+    dog->args.rt->ops->abort(dog->args.rt, EXIT_HANG);
+    _exit(EXIT_HANG);
+}
+
+/* SIGTERM leaves the measuring thread until its next agreement. Returns the
+ * reason to end the job, or NULL. */
+static const char *look(struct ss_watchdog *dog, uint64_t arming,
+                        int64_t deadline)
+{
+    int64_t now = ss_clock_ns();
+    if (now >= deadline)
+        return "deadline";
+    if (!ss_stop_requested())
+        return NULL;
+    if (dog->term_arming != arming) {
+        dog->term_arming = arming;
+        dog->term_at = now;
+    }
+    if (now - dog->term_at >= TERM_WORDS_NS)
+        speak(dog, "SIGTERM");
+    return now - dog->term_at >= TERM_END_NS ? "SIGTERM" : NULL;
+}
+
+static void *watch(void *arg)
+{
+    struct ss_watchdog *dog = arg;
+    pthread_mutex_lock(&dog->lock);
+    while (!dog->stop) {
+        bool armed = dog->armed;
+        uint64_t arming = dog->arming;
+        int64_t deadline = dog->deadline;
+        pthread_mutex_unlock(&dog->lock);
+        const char *why = armed ? look(dog, arming, deadline) : NULL;
+        if (why)
+            expire(dog, why);
+        pthread_mutex_lock(&dog->lock);
+        if (!dog->stop)
+            doze(dog, TICK_NS);
+    }
+    pthread_mutex_unlock(&dog->lock);
+    return NULL;
+}
+
+static void init_sync(struct ss_watchdog *dog)
+{
+    pthread_condattr_t attr;
+    pthread_mutex_init(&dog->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&dog->wake, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* Signals go to the threads that existed before. */
+static int start_thread(struct ss_watchdog *dog)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&dog->thread, NULL, watch, dog);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
+                                 struct ss_watchdog **out)
+{
+    struct ss_watchdog *dog = ss_alloc(1, sizeof(*dog), "the watchdog");
+    if (!dog)
+        return SS_ERR_NO_MEMORY;
+    dog->args = *args;
+    atomic_init(&dog->progress.op, -1);
+    atomic_init(&dog->progress.last_op, -1);
+    atomic_init(&dog->progress.collective, -1);
+    (void)ss_copy(dog->folder, sizeof(dog->folder),
+                  args->folder ? args->folder : "");
+    init_sync(dog);
+    int error = start_thread(dog);
+    if (error != 0) {
+        pthread_cond_destroy(&dog->wake);
+        pthread_mutex_destroy(&dog->lock);
+        ss_free(dog);
+        return ss_fail(SS_ERR_ENV, "cannot start the watchdog thread: %s",
+                       strerror(error));
+    }
+    *out = dog;
+    return SS_OK;
+}
+
+void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
+                     const char *what)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->armed = true;
+    dog->arming++;
+    dog->deadline = ss_clock_ns() + deadline_ns;
+    (void)ss_copy(dog->what, sizeof(dog->what), what);
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void ss_watchdog_disarm(struct ss_watchdog *dog)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->armed = false;
+    pthread_mutex_unlock(&dog->lock);
+}
+
+struct ss_progress *ss_watchdog_progress(struct ss_watchdog *dog)
+{
+    return dog ? &dog->progress : NULL;
+}
+
+int ss_watchdog_fired(struct ss_watchdog *dog)
+{
+    return dog ? atomic_load(&dog->fired) : 0;
+}
+
+void ss_watchdog_set_folder(struct ss_watchdog *dog, const char *folder)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    (void)ss_copy(dog->folder, sizeof(dog->folder), folder ? folder : "");
+    pthread_mutex_unlock(&dog->lock);
+}
+
+/* Words said because of SIGTERM by a rank that then stopped in order. */
+static void take_back(const struct ss_watchdog *dog)
+{
+    char path[4200];
+    if (!dog->spoken || !dog->folder[0])
+        return;
+    (void)ss_format(path, sizeof(path), "%s/last-%d.txt", dog->folder,
+                    dog->args.rt->rank);
+    (void)unlink(path);
+}
+
+/* Once fired, waits for the end of the job instead of racing it to exit(). */
+void ss_watchdog_stop(struct ss_watchdog *dog)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->stop = true;
+    pthread_cond_broadcast(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+    pthread_join(dog->thread, NULL);
+    pthread_mutex_lock(&dog->lock);
+    dog->ended = true;
+    bool resorting = dog->resorting;
+    pthread_cond_broadcast(&dog->wake);
+    pthread_mutex_unlock(&dog->lock);
+    if (resorting)
+        pthread_join(dog->resort, NULL);
+    else
+        take_back(dog);
+    pthread_cond_destroy(&dog->wake);
+    pthread_mutex_destroy(&dog->lock);
+    ss_free(dog);
+}
