@@ -230,7 +230,7 @@ static enum ss_status set_text(void *member, const char *text)
     size_t len = strlen(text);
     if (len >= SS_TEXT_MAX)
         return ss_fail(SS_ERR_CONFIG,
-                       "the text has %zu bytes; accepted: at most %d", len,
+                       "the text is too long; accepted: at most %d bytes",
                        SS_TEXT_MAX - 1);
     SS_TRY(check_text(text));
     /* The tail is cleared so that equal configurations are equal bytes. */

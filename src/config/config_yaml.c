@@ -13,6 +13,9 @@
 #include "base/str.h"
 #include "config/config_internal.h"
 
+/* libyaml's time grows with the square of the depth. */
+#define DEPTH_MAX 32
+
 struct walker {
     struct ss_resolve *resolve;
     const char *name;
@@ -84,6 +87,10 @@ static bool skip(struct walker *w)
         if (type == YAML_MAPPING_START_EVENT ||
             type == YAML_SEQUENCE_START_EVENT)
             depth++;
+        if (depth > DEPTH_MAX) {
+            problem(w, "nested too deeply; reading ends here");
+            return false;
+        }
         if (type == YAML_MAPPING_END_EVENT || type == YAML_SEQUENCE_END_EVENT)
             depth--;
         if (depth == 0)
