@@ -25,10 +25,10 @@ struct ss_context {
     struct ss_rt *launcher; /**< the world as the launcher ordered it */
     struct ss_rt *world;    /**< the same, logical rank = rank */
     struct ss_topology topology;
-    struct ss_place place;  /**< of this rank */
+    struct ss_place place; /**< of this rank */
     struct ss_model model;
     struct ss_engine *engine;
-    double memory_bytes;    /**< that this rank may use */
+    double memory_bytes; /**< that this rank may use */
     int precision, grad_dtype;
     struct ss_sweep sweep;
     struct ss_run_data run; /**< provenance; filled on rank 0 */
@@ -36,31 +36,37 @@ struct ss_context {
     struct ss_progress idle_progress; /**< before the watchdog is there */
     const struct ss_plan *plan; /**< of the point in work, for the last words */
     char out[512], folder[544];
-    int64_t budget_ns, started_ns, spent_ns;
+    bool virtual_clock;            /**< the engine's clock is not the wall's */
+    int64_t budget_ns, started_ns; /**< on the engine's clock */
 };
 
 /** One group of a point on this rank, from connect to disconnect. */
 struct ss_point_run {
     const struct ss_sweep_point *point;
     struct ss_grouping grouping;
-    int group;           /**< index, -1 idle, -2 filler */
-    int first, size;     /**< of this rank's group; size 0 when idle */
+    int group;       /**< index, -1 idle, -2 filler */
+    int first, size; /**< of this rank's group; size 0 when idle */
     struct ss_comms comms;
     struct ss_plan plan, base;
     bool has_base;
     int64_t create_ns, first_step_ns;
-    bool comm;           /**< some group has communication */
-    int steps[SS_VARIANTS];     /**< stored steps per block */
+    bool comm;                    /**< some group has communication */
+    int steps[SS_VARIANTS];       /**< stored steps per block */
     int64_t step_ns[SS_VARIANTS]; /**< from the pilot, world's smallest */
+    int64_t wall_step_ns;         /**< longest step seen on the host clock */
     int64_t budget_ns, start_ns;
-    struct ss_block_record record;   /**< for unsampled blocks */
+    int last_variant; /**< of the last block, -1: none */
+    int64_t blocks_run;
+    int cap_steps;                 /**< steps that `record` holds */
+    struct ss_block_record record; /**< for unsampled blocks */
     struct ss_samples *samples;
-    struct ss_point_row meta;        /**< filled as it becomes known */
+    struct ss_point_row meta; /**< filled as it becomes known */
     struct ss_check_row check[64];
     int n_checks;
-    int64_t bound_ns;    /**< worst clock bound seen */
-    int64_t switches;    /**< involuntary, at the start */
-    struct ss_net_snapshot net;      /**< at the start, node leaders only */
+    int64_t bound_ns;           /**< worst clock bound of any rank */
+    int64_t own_bound_ns;       /**< and of this one */
+    int64_t switches;           /**< involuntary, at the start */
+    struct ss_net_snapshot net; /**< at the start, node leaders only */
 };
 
 /* setup.c */

@@ -36,8 +36,7 @@ static enum ss_status pilot_variant(struct ss_context *context,
 
 /** Steps per block and a step's expected time, equal on all ranks. */
 static enum ss_status agree_steps(struct ss_context *context,
-                                  struct ss_point_run *run,
-                                  const int64_t *mine)
+                                  struct ss_point_run *run, const int64_t *mine)
 {
     int64_t low[SS_VARIANTS], high[SS_VARIANTS];
 
@@ -51,9 +50,9 @@ static enum ss_status agree_steps(struct ss_context *context,
                             SS_RED_MAX));
     for (int v = 0; v < SS_VARIANTS; v++) {
         run->step_ns[v] = high[v];
-        run->steps[v] = ss_block_steps(
-            low[v], context->config->measure_min_block,
-            (int)context->config->measure_min_steps);
+        run->steps[v] =
+            ss_block_steps(low[v], context->config->measure_min_block,
+                           (int)context->config->measure_min_steps);
     }
     return SS_OK;
 }
@@ -61,8 +60,8 @@ static enum ss_status agree_steps(struct ss_context *context,
 static enum ss_status pilot(struct ss_context *context,
                             struct ss_point_run *run)
 {
-    int64_t mine[SS_VARIANTS] = {0}, begin = context->engine->ops->now(
-                                         context->engine);
+    int64_t mine[SS_VARIANTS] = {0},
+            begin = context->engine->ops->now(context->engine);
     enum ss_status status = SS_OK;
 
     for (int v = 0; v < SS_VARIANTS && status == SS_OK; v++)
@@ -76,6 +75,7 @@ static enum ss_status pilot(struct ss_context *context,
     for (int v = 0; v < SS_VARIANTS; v++)
         most = run->steps[v] > most ? run->steps[v] : most;
     ss_block_record_close(&run->record);
+    run->cap_steps = most + 1;
     return ss_agree_all(context->world,
                         ss_block_record_open(most + 1, 0, &run->record));
 }

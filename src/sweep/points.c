@@ -60,12 +60,10 @@ static bool wants_alone(const struct ss_machine *machine, const int *size,
     return size[i] > machine->devices_per_node && larger < 2;
 }
 
-static enum ss_status add_size(const struct ss_config *config,
-                               const struct ss_model *model,
-                               const struct ss_machine *machine,
-                               const struct ss_sizes *sizes, int i,
-                               struct ss_sweep_point like,
-                               struct ss_sweep *sweep)
+static enum ss_status
+add_size(const struct ss_config *config, const struct ss_model *model,
+         const struct ss_machine *machine, const struct ss_sizes *sizes, int i,
+         struct ss_sweep_point like, struct ss_sweep *sweep)
 {
     int mode = config->groups_mode;
     bool whole = sizes->size[i] == machine->world;
@@ -95,8 +93,7 @@ static enum ss_status add_size(const struct ss_config *config,
 static enum ss_status order_points(struct ss_sweep *sweep)
 {
     int n = sweep->n, *order = ss_alloc((size_t)n, sizeof(*order), "order");
-    struct ss_sweep_point *copy =
-        ss_alloc((size_t)n, sizeof(*copy), "points");
+    struct ss_sweep_point *copy = ss_alloc((size_t)n, sizeof(*copy), "points");
     struct ss_random random;
     enum ss_status status = SS_OK;
     int placed = 0;
@@ -147,8 +144,7 @@ static enum ss_status parse_modes(const char *text, bool *weak, bool *strong)
 static enum ss_status fill(const struct ss_config *config,
                            const struct ss_model *model,
                            const struct ss_machine *machine,
-                           const struct ss_sizes *sizes,
-                           struct ss_sweep *sweep)
+                           const struct ss_sizes *sizes, struct ss_sweep *sweep)
 {
     bool weak, strong;
     int *level = ss_alloc((size_t)sizes->n, sizeof(*level), "size levels");
@@ -165,9 +161,8 @@ static enum ss_status fill(const struct ss_config *config,
                                           .level = level[i]};
             if (mode == 0 ? !weak : !strong)
                 continue;
-            SS_TRY_GOTO(
-                add_size(config, model, machine, sizes, i, like, sweep),
-                status, out);
+            SS_TRY_GOTO(add_size(config, model, machine, sizes, i, like, sweep),
+                        status, out);
         }
     status = order_points(sweep);
 out:

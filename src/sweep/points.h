@@ -16,10 +16,10 @@ struct ss_machine {
 
 /** One configuration to be measured (DESIGN section 1, "point"). */
 struct ss_sweep_point {
-    int index;      /**< 1-based position in the planned order */
+    int index; /**< 1-based position in the planned order */
     bool strong;
-    bool alone;     /**< one group, the others idle */
-    int pass;       /**< 1: the shifted groups that cover left-over ranks */
+    bool alone; /**< one group, the others idle */
+    int pass;   /**< 1: the shifted groups that cover left-over ranks */
     int size, base_size;
     struct ss_layout layout;
     int64_t tokens; /**< per data-parallel rank and step; 0: skipped */

@@ -23,15 +23,16 @@ struct round {
 };
 
 /** The host clock may take ten times what the step should, and 20 s. */
-static int64_t block_deadline(const struct ss_context *context,
-                              const struct ss_point_run *run,
+static int64_t block_deadline(const struct ss_point_run *run,
                               const struct ss_block_spec *spec)
 {
     int64_t step = run->step_ns[spec->variant];
+
+    if (run->wall_step_ns > step)
+        step = run->wall_step_ns;
     /* before the pilot nothing is known: a slow core does 1 GFLOP/s */
-    if (step == 0)
+    if (run->wall_step_ns == 0)
         step = (int64_t)run->plan.flops + SS_NS_PER_S;
-    (void)context;
     return 10 * step * spec->steps + 20 * SS_NS_PER_S;
 }
 
@@ -45,9 +46,8 @@ enum ss_status ss_block_run_all(struct ss_context *context,
     enum ss_status status = SS_OK;
 
     ss_context_arm(context, context->config->deadline_block,
-                   block_deadline(context, run, spec), "block");
-    atomic_store_explicit(&progress->block, spec->number,
-                          memory_order_relaxed);
+                   block_deadline(run, spec), "block");
+    atomic_store_explicit(&progress->block, spec->number, memory_order_relaxed);
     if ((int)spec->variant != run->last_variant)
         status = engine->ops->reset(engine);
     run->last_variant = (int)spec->variant;
@@ -56,8 +56,13 @@ enum ss_status ss_block_run_all(struct ss_context *context,
     status = ss_agree_or_stop_all(run->comms.group, status);
     if (status == SS_OK)
         status = engine->ops->meet_all(engine);
-    if (status == SS_OK)
+    if (status == SS_OK) {
+        int64_t begin = ss_clock_ns();
         status = ss_exec_block(engine, &run->plan, spec, record);
+        int64_t step = (ss_clock_ns() - begin) / spec->steps;
+        if (step > run->wall_step_ns)
+            run->wall_step_ns = step;
+    }
     status = ss_agree_all(run->comms.group, status);
     ss_context_disarm(context);
     return status;
@@ -96,8 +101,8 @@ static enum ss_status open_records(const struct ss_point_run *run,
 {
     for (int i = 0; i < round->n; i++) {
         const struct ss_slot *slot = &round->slot[i];
-        int steps = slot->sampled ? sampled_steps(run, slot)
-                                  : stored_steps(run, slot);
+        int steps =
+            slot->sampled ? sampled_steps(run, slot) : stored_steps(run, slot);
         round->raw[i].variant = slot->variant;
         round->raw[i].sampled = slot->sampled;
         if (run->size > 0)
@@ -127,9 +132,21 @@ static enum ss_status open_round(const struct ss_context *context,
         return SS_ERR_NO_MEMORY;
     SS_TRY(ss_round_fill(&args, round->slot));
     if (run->size > 0)
-        SS_TRY(ss_samples_reserve(run->samples, round->n,
-                                  run->record.cap_steps));
+        SS_TRY(ss_samples_reserve(run->samples, round->n, run->cap_steps));
     return open_records(run, round);
+}
+
+/** Groups that are done early wait for the slowest one. */
+static void arm_meeting(struct ss_context *context, struct ss_point_run *run,
+                        const struct round *round)
+{
+    int64_t expected = 0;
+
+    for (int i = 0; i < round->n; i++)
+        expected += run->step_ns[round->slot[i].variant] *
+                    (stored_steps(run, &round->slot[i]) + 1);
+    ss_context_arm(context, context->config->deadline_block,
+                   10 * expected + 60 * SS_NS_PER_S, "meeting of all groups");
 }
 
 static enum ss_status run_blocks(struct ss_context *context,
@@ -258,7 +275,7 @@ static enum ss_status reduce_round(struct ss_point_run *run,
                                    struct round *round)
 {
     int first = run->samples->n_blocks;
-    size_t most = (size_t)run->record.cap_steps;
+    size_t most = (size_t)run->cap_steps;
     int64_t *latest = ss_alloc(most, sizeof(*latest), "step ends");
     double *scratch = ss_alloc(most, sizeof(*scratch), "step times");
     enum ss_status status = latest && scratch ? SS_OK : SS_ERR_NO_MEMORY;
@@ -289,14 +306,13 @@ enum ss_status ss_round_run_all(struct ss_context *context,
     struct round round = {.number = number};
     enum ss_status status;
 
-    SS_TRY_GOTO(ss_agree_all(context->world,
-                             open_round(context, run, blocks, &round)),
-                status, out);
+    SS_TRY_GOTO(
+        ss_agree_all(context->world, open_round(context, run, blocks, &round)),
+        status, out);
     SS_TRY_GOTO(sync_clock(context, &round.map.before), status, out);
-    SS_TRY_GOTO(ss_agree_or_stop_all(context->world,
-                                     run_blocks(context, run, &round)),
-                status, out);
-    ss_context_arm(context, 0, 60 * SS_NS_PER_S, "reduction of a round");
+    status = run_blocks(context, run, &round);
+    arm_meeting(context, run, &round);
+    SS_TRY_GOTO(ss_agree_or_stop_all(context->world, status), status, out);
     SS_TRY_GOTO(sync_clock(context, &round.map.after), status, out);
     SS_TRY_GOTO(agree_bound(context, run, &round), status, out);
     if (run->size > 0)

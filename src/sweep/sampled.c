@@ -15,20 +15,20 @@
 /** The collectives of one dimension in plan order, and what was exchanged. */
 struct dim_view {
     int n, members, me;
-    int *op;           /**< [n] op index */
-    int64_t *ready;    /**< [members][n] */
-    int64_t *blocked;  /**< [members][2 n]: blocked ns, then whom (or -1) */
-    int64_t *only;     /**< [members][n]: the blocked half of it */
-    int64_t *begin;    /**< [members] */
-    int64_t *last;     /**< [n] */
-    int *culprit;      /**< [n] rank in the group, -1: nobody */
+    int *op;          /**< [n] op index */
+    int64_t *ready;   /**< [members][n] */
+    int64_t *blocked; /**< [members][2 n]: blocked ns, then whom (or -1) */
+    int64_t *only;    /**< [members][n]: the blocked half of it */
+    int64_t *begin;   /**< [members] */
+    int64_t *last;    /**< [n] */
+    int *culprit;     /**< [n] rank in the group, -1: nobody */
 };
 
 struct work {
     struct ss_point_run *run;
     struct dim_view dim[SS_DIMS];
-    int64_t *last_ready;  /**< [ops] */
-    int *position;        /**< [ops] index within its dimension */
+    int64_t *last_ready; /**< [ops] */
+    int *position;       /**< [ops] index within its dimension */
     int64_t *scratch;
     struct ss_blocked *span;
     int n_spans, max_spans;
@@ -36,9 +36,8 @@ struct work {
     enum ss_status stored; /**< a failure to store must not stop the exchange */
 };
 
-static const enum ss_dim inner_first[SS_DIMS] = {SS_DIM_TP, SS_DIM_CP,
-                                                 SS_DIM_EP, SS_DIM_PP,
-                                                 SS_DIM_DP};
+static const enum ss_dim inner_first[SS_DIMS] = {
+    SS_DIM_TP, SS_DIM_CP, SS_DIM_EP, SS_DIM_PP, SS_DIM_DP};
 
 static int64_t max64(int64_t a, int64_t b)
 {
@@ -73,8 +72,8 @@ static enum ss_status open_dim(struct work *work, enum ss_dim d)
     dim->only = ss_alloc(all, sizeof(*dim->only), "blocked times");
     dim->blocked =
         ss_alloc(2 * (all + n), sizeof(*dim->blocked), "blocked times");
-    if (!dim->op || !dim->culprit || !dim->last || !dim->begin ||
-        !dim->ready || !dim->only || !dim->blocked)
+    if (!dim->op || !dim->culprit || !dim->last || !dim->begin || !dim->ready ||
+        !dim->only || !dim->blocked)
         return SS_ERR_NO_MEMORY;
     for (int i = 0, at = 0; i < plan->n_ops; i++)
         if (ss_op_is_comm(&plan->op[i]) && plan->op[i].dim == d) {
@@ -114,8 +113,8 @@ static enum ss_status open_work(struct ss_point_run *run, struct work *work)
     work->scratch = ss_alloc(scratch, sizeof(int64_t), "scratch");
     work->span = ss_alloc(ops, sizeof(*work->span), "blocked spans");
     work->stat = ss_alloc(ranks, sizeof(*work->stat), "arrival counts");
-    if (!work->last_ready || !work->position || !work->scratch ||
-        !work->span || !work->stat)
+    if (!work->last_ready || !work->position || !work->scratch || !work->span ||
+        !work->stat)
         return SS_ERR_NO_MEMORY;
     for (int d = 0; d < SS_DIMS; d++)
         SS_TRY(open_dim(work, (enum ss_dim)d));
@@ -135,8 +134,8 @@ static enum ss_status exchange_ready(struct work *work, enum ss_dim d,
         return SS_OK;
     for (int i = 0; i < dim->n; i++)
         mine[i] = event[dim->op[i]].ready;
-    SS_TRY(ss_allgather_all(rt, mine, (size_t)dim->n * sizeof(*mine),
-                            dim->ready));
+    SS_TRY(
+        ss_allgather_all(rt, mine, (size_t)dim->n * sizeof(*mine), dim->ready));
     SS_TRY(ss_allgather_all(rt, &begin, sizeof(begin), dim->begin));
     for (int i = 0; i < dim->n; i++) {
         int64_t last = dim->ready[i];
@@ -200,8 +199,7 @@ static void name_culprits(struct work *work, enum ss_dim d)
             dim->culprit[i] = group_rank(work->run, d, who);
         } else if (who <= -2) { /* passed on: to whom did that one wait? */
             int64_t m = -2 - who;
-            dim->culprit[i] =
-                (int)dim->blocked[m * 2 * dim->n + dim->n + i];
+            dim->culprit[i] = (int)dim->blocked[m * 2 * dim->n + dim->n + i];
         }
     }
 }
@@ -222,8 +220,8 @@ static enum ss_status judge_dim(struct work *work, enum ss_dim d, int64_t begin,
                             dim->blocked));
     for (int m = 0; m < dim->members; m++) {
         for (int i = 0; i < dim->n; i++)
-            dim->only[m * dim->n + i] = dim->blocked[(size_t)m * row +
-                                                     (size_t)i];
+            dim->only[m * dim->n + i] =
+                dim->blocked[(size_t)m * row + (size_t)i];
         work->stat[m] = (struct ss_arrival_stat){0};
     }
     struct ss_arrivals in = {
@@ -335,8 +333,8 @@ static enum ss_status reduce_step(struct work *work,
 
     for (int d = 0; comm && d < SS_DIMS; d++)
         SS_TRY(exchange_ready(work, (enum ss_dim)d, event, view.begin));
-    ss_attribute_step(&view, work->scratch, &terms, work->span,
-                      work->max_spans, &work->n_spans);
+    ss_attribute_step(&view, work->scratch, &terms, work->span, work->max_spans,
+                      &work->n_spans);
     for (int i = 0; comm && i < SS_DIMS; i++)
         SS_TRY(judge_dim(work, inner_first[i], view.begin, tie));
     if (comm)

@@ -12,7 +12,6 @@
  * collective, then the time each was blocked. `block` is its row.
  */
 enum ss_status ss_sampled_reduce_all(struct ss_point_run *run,
-                                     const struct ss_raw_block *raw,
-                                     int block);
+                                     const struct ss_raw_block *raw, int block);
 
 #endif

@@ -148,8 +148,8 @@ enum ss_status ss_samples_add_median(struct ss_samples *samples,
         for (int v = 0; v < SS_VARIANTS; v++) {
             cap = samples->cap_medians;
             SS_TRY(grow_pair((void **)&samples->median[v], sizeof(double),
-                             (void **)&samples->middle[v], sizeof(double),
-                             &cap, n + 1));
+                             (void **)&samples->middle[v], sizeof(double), &cap,
+                             n + 1));
         }
         samples->cap_medians = (int)cap;
     }

@@ -24,18 +24,18 @@ struct ss_raw_block {
 
 /** A blocked span and whom it waited for. */
 struct ss_wait {
-    int64_t terms;   /**< row */
+    int64_t terms; /**< row */
     int64_t ns;
-    int culprit;     /**< rank in the group, -1: nobody */
+    int culprit; /**< rank in the group, -1: nobody */
 };
 
 struct ss_samples {
     int n_blocks, cap_blocks;
     struct ss_block_row *block;
-    struct ss_block_rank_row *mine;    /**< [n_blocks] */
+    struct ss_block_rank_row *mine; /**< [n_blocks] */
     int64_t n_steps, cap_steps;
-    uint64_t *step_ns;                 /**< [n_steps] own cadence */
-    int64_t *end_ns;                   /**< [n_steps] aligned */
+    uint64_t *step_ns; /**< [n_steps] own cadence */
+    int64_t *end_ns;   /**< [n_steps] aligned */
     int64_t n_terms, cap_terms;
     struct ss_terms_row *terms;
     int64_t n_waits, cap_waits;
@@ -46,8 +46,8 @@ struct ss_samples {
     struct ss_estimate estimate[SS_VARIANTS];
     /* arrivals */
     int group_size;
-    int64_t *late_steps;               /**< [group_size] as seen from here */
-    int64_t sampled_steps;             /**< of the whole variant */
+    int64_t *late_steps;   /**< [group_size] as seen from here */
+    int64_t sampled_steps; /**< of the whole variant */
     int64_t last_arrivals, collectives, excess[SS_DIMS];
 };
 

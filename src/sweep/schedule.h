@@ -16,11 +16,11 @@ struct ss_slot {
 
 /** What a round should hold. */
 struct ss_round_args {
-    int blocks;        /**< unsampled blocks of each variant */
-    int sample_every;  /**< 1 sampled block beside so many unsampled; 0: none */
-    bool comm;         /**< the plan has communication: comm-only blocks too */
-    int64_t number;    /**< of the round, from 0 */
-    uint64_t seed;     /**< of the point */
+    int blocks;       /**< unsampled blocks of each variant */
+    int sample_every; /**< 1 sampled block beside so many unsampled; 0: none */
+    bool comm;        /**< the plan has communication: comm-only blocks too */
+    int64_t number;   /**< of the round, from 0 */
+    uint64_t seed;    /**< of the point */
 };
 
 /**

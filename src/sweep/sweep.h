@@ -2,6 +2,9 @@
 #ifndef SS_SWEEP_SWEEP_H
 #define SS_SWEEP_SWEEP_H
 
+#include <stdbool.h>
+
+#include "base/log.h"
 #include "base/str.h"
 #include "cluster/rt.h"
 #include "config/config.h"
@@ -11,18 +14,21 @@ struct ss_run_args {
     const struct ss_config *config; /**< resolved, equal on all ranks */
     const char *engine;             /**< "cuda", "host", "null" or NULL: auto */
     const char *command_line;
-    const char *version;            /**< of stepscale */
+    const char *version; /**< of stepscale */
     char *const *environment;
     bool dry_run;
-    const char *net_root;           /**< "/sys" */
+    enum ss_log_level log_level;
+    void (*announce)(
+        const char *text); /**< rank 0, before measuring; may be NULL */
+    const char *net_root;  /**< "/sys" */
 };
 
 /** What it leaves behind; equal on all ranks but for the texts. */
 struct ss_run_outcome {
-    char out[512];        /**< the result file, "" before one was chosen */
+    char out[512]; /**< the result file, "" before one was chosen */
     char run_id[40];
-    char end_reason[160]; /**< "" when all planned points were run */
-    enum ss_status end;   /**< SS_OK, or what ended the sweep early */
+    char end_reason[160];   /**< "" when all planned points were run */
+    enum ss_status end;     /**< SS_OK, or what ended the sweep early */
     struct ss_buf forecast; /**< rank 0: points, minutes, memory, file size */
 };
 
@@ -35,7 +41,8 @@ struct ss_run_outcome {
  * rank that failed. What happens later is in outcome->end: finished parts are
  * on disk.
  */
-enum ss_status ss_sweep_run_all(struct ss_rt *rt, const struct ss_run_args *args,
+enum ss_status ss_sweep_run_all(struct ss_rt *rt,
+                                const struct ss_run_args *args,
                                 struct ss_run_outcome *outcome);
 void ss_run_outcome_free(struct ss_run_outcome *outcome);
 
