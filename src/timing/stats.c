@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Order statistics of one sample: sorting, medians, quantiles, the ranks that
  * bound a median, lag-1 autocorrelation. Pure arithmetic on the caller's

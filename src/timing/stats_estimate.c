@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the block medians of one point to its estimate: merging of neighbours
  * that are not independent, median, interval, fitness. It must not know where

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests of many ranks at once: exact binomial and rank-sum tails, Holm's
  * correction. Nothing here assumes a shape of the noise; a finding must not

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Drift within a point: Theil-Sen's slope and the test of the steady state.
  * Noise alone must not be called drift: a point measured to 1 % has halves

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a point has been measured long enough. Looking often and stopping at
  * the first narrow interval selects intervals that are narrow by luck, so the
