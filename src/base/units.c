@@ -247,7 +247,7 @@ enum ss_status ss_parse_time(const char *text, int64_t *out_ns)
                                         {"min", UINT64_C(60000000000)},
                                         {"h", UINT64_C(3600000000000)},
                                         {NULL, 0}};
-    uint64_t ns;
+    uint64_t ns = 0;
     SS_TRY(parse_scaled(text, units,
                         "a time; accepted: 3s, 250ms, 10us, 2min, 1h, or "
                         "seconds without unit",
@@ -267,7 +267,7 @@ enum ss_status ss_parse_rate(const char *text, double *out_bits)
     const char *end = text;
     const char *prefix;
     uint64_t scale = 1;
-    uint64_t bits;
+    uint64_t bits = 0;
     if (strcmp(text, "0") == 0) {
         *out_bits = 0;
         return SS_OK;

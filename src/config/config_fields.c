@@ -11,17 +11,18 @@
 #include "config/config_internal.h"
 
 #define FIELD(s, k, d, t, h)                                                   \
-    .section = #s, .key = #k, .name = #s "." #k, .def = d, .help = h,          \
+    .section = #s, .key = #k, .name = #s "." #k, .def = (d), .help = (h),      \
     .type = SS_FIELD_##t, .offset = offsetof(struct ss_config, s##_##k)
 
 const struct ss_field ss_fields[SS_N_FIELDS] = {
-#define INT(s, k, d, l, u, h) {FIELD(s, k, #d, INT, h), .lo = l, .hi = u},
-#define DBL(s, k, d, l, u, h) {FIELD(s, k, #d, DBL, h), .dlo = l, .dhi = u},
+#define INT(s, k, d, l, u, h) {FIELD(s, k, #d, INT, h), .lo = (l), .hi = (u)},
+#define DBL(s, k, d, l, u, h) {FIELD(s, k, #d, DBL, h), .dlo = (l), .dhi = (u)},
 #define BOOL(s, k, d, h) {FIELD(s, k, #d, BOOL, h)},
-#define TIME(s, k, d, l, u, h) {FIELD(s, k, d, TIME, h), .lo = l, .hi = u},
-#define BYTES(s, k, d, l, u, h) {FIELD(s, k, d, BYTES, h), .lo = l, .hi = u},
+#define TIME(s, k, d, l, u, h) {FIELD(s, k, d, TIME, h), .lo = (l), .hi = (u)},
+#define BYTES(s, k, d, l, u, h)                                                \
+    {FIELD(s, k, d, BYTES, h), .lo = (l), .hi = (u)},
 #define RATE(s, k, d, h) {FIELD(s, k, d, RATE, h)},
-#define ENUM(s, k, d, c, h) {FIELD(s, k, d, ENUM, h), .choices = c},
+#define ENUM(s, k, d, c, h) {FIELD(s, k, d, ENUM, h), .choices = (c)},
 #define TEXT(s, k, d, h) {FIELD(s, k, d, TEXT, h)},
 #include "config/fields.def"
 #undef INT

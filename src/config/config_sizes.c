@@ -145,6 +145,7 @@ static enum ss_status listed_sizes(const char *text, const struct world *world,
     return SS_OK;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): six numbers say what a world is */
 enum ss_status ss_config_sizes(const char *text, int world, int nodes,
                                int devices_per_node, int domain, int unit,
                                struct ss_sizes *out)

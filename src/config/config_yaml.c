@@ -181,7 +181,7 @@ static bool read_list(struct walker *w, const struct ss_field *field,
 {
     struct ss_buf text;
     bool go_on;
-    ss_buf_init(&text, 4 * SS_TEXT_MAX);
+    ss_buf_init(&text, (size_t)4 * SS_TEXT_MAX);
     go_on = read_items(w, &text);
     if (text.failed)
         w->resolve->hard = ss_buf_status(&text);
@@ -357,9 +357,13 @@ static bool read_document(struct walker *w)
 static void read_stream(struct walker *w)
 {
     /* Stream start, then a document or the end (comments only). */
-    if (!next(w) || !next(w) || w->event.type == YAML_STREAM_END_EVENT)
+    if (!next(w))
         return;
-    if (!read_document(w) || !next(w) || !next(w))
+    if (!next(w) || w->event.type == YAML_STREAM_END_EVENT)
+        return;
+    if (!read_document(w) || !next(w)) /* the document's end */
+        return;
+    if (!next(w))
         return;
     if (w->event.type != YAML_STREAM_END_EVENT)
         problem(w, "a second document begins here; use one");
