@@ -25,7 +25,7 @@ static void legend(const struct rows *rows, struct ss_buf *out,
                    const char *text)
 {
     if (rows->first)
-        legend(rows, out, text);
+        ss_wrap(out, "  ", text);
 }
 
 bool ss_point_measured(const struct ss_point_result *point)
@@ -74,13 +74,13 @@ static enum ss_status scaling_table(const struct rows *rows, struct ss_buf *out)
     for (int i = 0; i < rows->n; i++)
         scaling_row(&table, &rows->point[i]);
     SS_TRY(ss_grid_print(&table, out));
-    ss_wrap(out, "  ",
-            "size: devices that train together (*: see notes). load: +3, three "
-            "other groups run at the same time. step ms: median time of a "
-            "step, with its 95 % interval. E: efficiency, 100 % is ideal; it "
-            "is E dev (the price of the slowest device) x E comm (the price of "
-            "working together). tok/s/dev: tokens per second and device. MFU: "
-            "share of the device's peak that the model's FLOPs reach.");
+    legend(rows, out,
+           "size: devices that train together (*: see notes). load: +3, three "
+           "other groups run at the same time. step ms: median time of a "
+           "step, with its 95 % interval. E: efficiency, 100 % is ideal; it "
+           "is E dev (the price of the slowest device) x E comm (the price of "
+           "working together). tok/s/dev: tokens per second and device. MFU: "
+           "share of the device's peak that the model's FLOPs reach.");
     return SS_OK;
 }
 
