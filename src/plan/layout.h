@@ -33,7 +33,8 @@ enum ss_dim ss_layout_axis(const struct ss_config *config);
 void ss_layout_coords(const struct ss_layout *layout, int rank,
                       struct ss_coords *out);
 int ss_layout_rank(const struct ss_layout *layout, const struct ss_coords *at);
-/** Color and key that split a group into the communicators of one dim. */
+/** Color that splits a group into the communicators of one dim; the key is the
+ * rank's coordinate in it. */
 int ss_layout_color(const struct ss_layout *layout, int rank, enum ss_dim dim);
 
 #endif

@@ -8,30 +8,41 @@
 #include "base/status.h"
 #include "config/config.h"
 
+/** source of a Linear fed by the attention core, which a skeleton leaves out:
+ * it reads a constant, and the outputs that nobody reads (q, k, v) get constant
+ * gradients. */
+#define SS_SOURCE_CORE (-2)
+
 /** One Linear of a layer: y[tokens, out] = x[tokens, in] W[out, in]^T. */
 struct ss_linear {
     char name[12];   /**< "fc1", "qkv", "gate" */
     int64_t in, out; /**< unsplit */
     bool column;     /**< tensor parallel splits out (column) or in (row) */
-    int source;      /**< index of the linear whose activation feeds it; -1: the layer's input */
+    int source;      /**< index of the linear whose activation feeds it; -1: the
+                        layer's input; SS_SOURCE_CORE */
     bool gelu_after; /**< element-wise activation on its output */
-    int join;        /**< index whose output is multiplied in (SwiGLU), -1 */
+    int join;        /**< index of an earlier one, -1: none; the activation is
+                        silu(that one's output) x this one's (SwiGLU) */
 };
 #define SS_LINEARS_MAX 8
 
 /**
  * Shapes of a model as a stack of equal layers of Linears: a GEMM skeleton.
  * mlp: Linear h -> 4h, GELU, Linear 4h -> h, no bias. gpt2: qkv, proj, fc1,
- * fc2. llama: q, k, v, o, gate, up, down (SwiGLU, grouped kv heads).
+ * fc2. llama: q, k, v, o, gate, up, down (SwiGLU, grouped kv heads). Left out
+ * with the attention core: norms, residual additions, embedding, output head
+ * and loss. The Linears come as blocks: one or more column-split ones with one
+ * source, then the row-split one that ends the block.
  */
 struct ss_model {
-    char name[48];        /**< "mlp", "llama-8b", or from the file */
+    char name[48]; /**< "mlp", "llama-8b", or "llama:config.json" */
     int64_t layers, hidden, tokens; /**< tokens per device and step (weak) */
     int64_t ffn, heads, kv_heads, vocab, seq; /**< 0 where it has none */
     int n_linears;
     struct ss_linear linear[SS_LINEARS_MAX];
-    bool skeleton;        /**< attention core, norms, embedding, loss missing */
-    double skeleton_share; /**< FLOPs of the GEMMs / the full model's (causal) */
+    bool skeleton; /**< attention core, norms, embedding, loss missing */
+    double
+        skeleton_share; /**< FLOPs of the GEMMs / the full model's (causal) */
 };
 
 /** From config (preset or file, with overrides). Reads model.file. */
