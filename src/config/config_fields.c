@@ -53,6 +53,12 @@ int ss_field_section(const char *section)
     return -1;
 }
 
+bool ss_field_is_list(const struct ss_field *field)
+{
+    return field == &ss_fields[SS_KEY_scaling_sizes] ||
+           field == &ss_fields[SS_KEY_scaling_modes];
+}
+
 const char *ss_field_nearest(const char *name)
 {
     const char *names[SS_N_FIELDS + 1];

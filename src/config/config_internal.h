@@ -63,6 +63,8 @@ extern const struct ss_field ss_fields[SS_N_FIELDS];
 const struct ss_field *ss_field_find(const char *name);
 /** The index of the first field of a section, or -1. */
 int ss_field_section(const char *section);
+/** True for the texts that YAML may write as a list. */
+bool ss_field_is_list(const struct ss_field *field);
 /** The nearest field or section name, or NULL. */
 const char *ss_field_nearest(const char *name);
 const char *ss_field_nearest_section(const char *name);

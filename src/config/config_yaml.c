@@ -144,12 +144,6 @@ static bool is_null(const struct walker *w)
     return false;
 }
 
-static bool is_list(const struct ss_field *field)
-{
-    return field == &ss_fields[SS_KEY_scaling_sizes] ||
-           field == &ss_fields[SS_KEY_scaling_modes];
-}
-
 /* Joins the items of a sequence by commas into `out`. */
 static bool read_items(struct walker *w, struct ss_buf *out)
 {
@@ -198,7 +192,8 @@ static bool read_value(struct walker *w, const struct ss_field *field)
     char place[256];
     char text[128];
     place_of(w, w->event.start_mark, place, sizeof place);
-    if (!bad && w->event.type == YAML_SEQUENCE_START_EVENT && is_list(field))
+    if (!bad && w->event.type == YAML_SEQUENCE_START_EVENT &&
+        ss_field_is_list(field))
         return read_list(w, field, place);
     if (!bad && w->event.type == YAML_SEQUENCE_START_EVENT)
         bad = "one value is expected here, not a list";
