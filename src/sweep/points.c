@@ -120,27 +120,6 @@ out:
     return status;
 }
 
-static enum ss_status parse_modes(const char *text, bool *weak, bool *strong)
-{
-    char copy[SS_TEXT_MAX], *rest = copy, *word;
-
-    *weak = *strong = false;
-    ss_copy(copy, sizeof(copy), text);
-    while ((word = strsep(&rest, ",")) != NULL) {
-        while (*word == ' ')
-            word++;
-        if (strcmp(word, "weak") == 0)
-            *weak = true;
-        else if (strcmp(word, "strong") == 0)
-            *strong = true;
-        else
-            return ss_fail(SS_ERR_CONFIG,
-                           "scaling.modes: \"%s\" is neither weak nor strong",
-                           word);
-    }
-    return SS_OK;
-}
-
 static enum ss_status fill(const struct ss_config *config,
                            const struct ss_model *model,
                            const struct ss_machine *machine,
@@ -153,7 +132,7 @@ static enum ss_status fill(const struct ss_config *config,
     if (!level)
         return SS_ERR_NO_MEMORY;
     ss_coarse_levels(sizes->n, level);
-    SS_TRY_GOTO(parse_modes(config->scaling_modes, &weak, &strong), status,
+    SS_TRY_GOTO(ss_config_modes(config->scaling_modes, &weak, &strong), status,
                 out);
     for (int i = 0; i < sizes->n; i++)
         for (int mode = 0; mode < 2; mode++) {

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_COMMANDS_COMMANDS_H
+#define SS_COMMANDS_COMMANDS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/**
+ * One subcommand: parses its arguments, calls rooms in order, prints to stdout
+ * and returns the process exit code of this rank (DESIGN section 5). argv[0] is
+ * the subcommand's own name.
+ */
+struct ss_command {
+    const char *name;
+    const char *synopsis; /**< "FILE [--format ...]" */
+    const char *words;    /**< one line for --help */
+    int (*run)(int argc, char **argv);
+};
+
+/** The table, NULL-ended by name. */
+const struct ss_command *ss_command_table(void);
+
+int ss_command_run(int argc, char **argv);
+int ss_command_plan(int argc, char **argv);
+int ss_command_report(int argc, char **argv);
+int ss_command_merge(int argc, char **argv);
+int ss_command_config(int argc, char **argv);
+
+/** "stepscale 0.1.0" and what is built in, a line each. */
+void ss_print_version(void);
+/** The version alone: "0.1.0". */
+const char *ss_version(void);
+/** Usage of the whole program. */
+void ss_print_help(void);
+
+#endif

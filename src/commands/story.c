@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a path to a judged result: read, last words, analyse. `run` uses the
+ * same way as `report`, so that what is printed at the end of a run is what
+ * anyone can print later from the file.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "cluster/watchdog.h"
+#include "commands/cli.h"
+#include "store/store.h"
+#include "sweep/sweep.h"
+
+struct ss_story {
+    struct ss_run_data run;
+    struct ss_result result;
+    struct ss_buf notes;
+    char hang[512];
+    int culprit[64];
+};
+
+enum ss_status ss_story_rules(const struct ss_config *config,
+                              struct ss_rules *out)
+{
+    struct ss_buf text, problems;
+    enum ss_status status;
+
+    *out = (struct ss_rules){.min_effect = config->rules_min_effect,
+                             .min_effect_link = config->rules_min_effect_link};
+    if (!config->rules_file[0])
+        return SS_OK;
+    ss_buf_init(&text, SS_CONFIG_FILE_MAX);
+    ss_buf_init(&problems, 1 << 20);
+    status = ss_read_file(config->rules_file, SS_CONFIG_FILE_MAX, &text);
+    if (status == SS_OK) {
+        status = ss_rules_parse(ss_buf_text(&text), text.len,
+                                config->rules_file, out, &problems);
+        fputs(ss_buf_text(&problems), stderr);
+    }
+    out->min_effect = config->rules_min_effect;
+    out->min_effect_link = config->rules_min_effect_link;
+    ss_buf_free(&problems);
+    ss_buf_free(&text);
+    return status;
+}
+
+/** The folder in which last words may lie: the .part of this path. */
+static void words_folder(const char *path, char *folder, size_t size)
+{
+    struct stat stat_of;
+
+    if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
+        ss_copy(folder, size, path);
+    else
+        ss_part_folder(path, folder, size);
+}
+
+/** Fills args with who is to blame when ranks left last words. */
+static enum ss_status read_words(const char *path, struct ss_story *story,
+                                 struct ss_analysis_args *args)
+{
+    char folder[1024];
+    struct ss_last_words *words = NULL;
+    int n = 0;
+
+    words_folder(path, folder, sizeof(folder));
+    if (ss_last_words_read(folder, &words, &n) != SS_OK || n == 0)
+        return SS_OK;
+    args->n_hang_ranks = ss_last_words_judge(
+        words, n, story->run.n_ranks, story->culprit,
+        (int)SS_COUNT_OF(story->culprit), story->hang, sizeof(story->hang));
+    args->hang_ranks = story->culprit;
+    args->hang_sentence = story->hang;
+    args->hang_lost = n < story->run.n_ranks;
+    ss_free(words);
+    return SS_OK;
+}
+
+/** end: what ended the run, or NULL to take what the file says. */
+static enum ss_status open_story(const char *path, const char *end,
+                                 const struct ss_rules *rules,
+                                 struct ss_story **out)
+{
+    struct ss_story *story = ss_alloc(1, sizeof(*story), "report");
+    struct ss_analysis_args args = {.rules = rules, .hang_sentence = ""};
+    enum ss_status status;
+
+    if (!story)
+        return SS_ERR_NO_MEMORY;
+    ss_buf_init(&story->notes, 1 << 16);
+    SS_TRY_GOTO(ss_run_read(path, SS_READ_ALL, &story->run, &story->notes),
+                status, fail);
+    if (story->notes.len > 0)
+        fputs(ss_buf_text(&story->notes), stderr);
+    if (end)
+        ss_copy(story->run.end_reason, sizeof(story->run.end_reason), end);
+    args.run = &story->run;
+    SS_TRY_GOTO(read_words(path, story, &args), status, fail);
+    SS_TRY_GOTO(ss_analyse(&args, &story->result), status, fail);
+    *out = story;
+    return SS_OK;
+fail:
+    ss_story_close(story);
+    return status;
+}
+
+enum ss_status ss_story_open(const char *path, const struct ss_rules *rules,
+                             struct ss_story **out)
+{
+    return open_story(path, NULL, rules, out);
+}
+
+enum ss_status ss_story_open_run(const struct ss_run_outcome *outcome,
+                                 const struct ss_rules *rules,
+                                 struct ss_story **out)
+{
+    return open_story(outcome->out, outcome->end_reason, rules, out);
+}
+
+int ss_story_stored_code(const struct ss_story *story)
+{
+    return story->run.verdict_code >= 0 ? story->run.verdict_code
+                                        : story->result.verdict.exit_code;
+}
+
+const struct ss_result *ss_story_result(const struct ss_story *story)
+{
+    return &story->result;
+}
+
+void ss_story_close(struct ss_story *story)
+{
+    if (!story)
+        return;
+    ss_result_free(&story->result);
+    ss_run_data_free(&story->run);
+    ss_buf_free(&story->notes);
+    ss_free(story);
+}
+
+enum ss_status ss_story_print(const struct ss_story *story,
+                              enum ss_report_format format,
+                              enum ss_report_ranks ranks)
+{
+    struct ss_buf text;
+    enum ss_status status;
+
+    ss_buf_init(&text, (size_t)1 << 30);
+    status = ss_report_render(&story->result, format, ranks, &text);
+    if (status == SS_OK) {
+        size_t written = fwrite(ss_buf_text(&text), 1, text.len, stdout);
+        if (written != text.len || fflush(stdout) != 0)
+            status = ss_fail(SS_ERR_IO, "cannot write the report: %m");
+    }
+    ss_buf_free(&text);
+    return status;
+}

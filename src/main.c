@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The subcommand table's caller. Maps a word to its function and its result to
+ * the exit code; knows nothing else.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "commands/commands.h"
+
+static int unknown(const char *word)
+{
+    const char *names[16];
+    size_t n = 0;
+
+    for (const struct ss_command *c = ss_command_table(); c->name; c++)
+        names[n++] = c->name;
+    names[n] = NULL;
+    const char *near = ss_nearest(word, names);
+    fprintf(stderr,
+            "stepscale: unknown command \"%s\"%s%s%s; see "
+            "`stepscale --help`\n",
+            word, near ? "; did you mean \"" : "", near ? near : "",
+            near ? "\"?" : "");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        ss_print_help();
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        ss_print_help();
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        ss_print_version();
+        return 0;
+    }
+    for (const struct ss_command *c = ss_command_table(); c->name; c++)
+        if (strcmp(argv[1], c->name) == 0)
+            return c->run(argc - 1, argv + 1);
+    return unknown(argv[1]);
+}
