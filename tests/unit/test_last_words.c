@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Last words: written and read back, and the judge. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cluster/watchdog.h"
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    (void)ss_copy(folder, sizeof(folder), "/tmp/ss-words-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[128];
+    (void)ss_format(command, sizeof(command), "rm -rf '%s'", folder);
+    return system(command);
+}
+
+static struct ss_last_words waiting(int rank, int64_t point, int64_t nth)
+{
+    struct ss_last_words out = {.rank = rank,
+                                .why = "deadline",
+                                .phase = "block",
+                                .point = point,
+                                .nth = nth,
+                                .op = 4,
+                                .last_op = 3,
+                                .collective = 4,
+                                .op_name = "allreduce_4",
+                                .in_collective = 1};
+    (void)ss_format(out.host, sizeof(out.host), "n%d", rank);
+    return out;
+}
+
+static struct ss_last_words computing(int rank)
+{
+    struct ss_last_words out = waiting(rank, 1, 1);
+    out.in_collective = 0;
+    out.collective = -1;
+    memset(out.op_name, 0, sizeof(out.op_name));
+    (void)ss_copy(out.op_name, sizeof(out.op_name), "gemm_2");
+    return out;
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    struct ss_last_words in[] = {waiting(10, 3, 77), computing(2)};
+    struct ss_last_words *out;
+    int n;
+    memset(in[0].phase, 0, sizeof(in[0].phase));
+    (void)ss_copy(in[0].phase, sizeof(in[0].phase), "a=b c");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ss_last_words_write(folder, &in[i]), SS_OK);
+    assert_int_equal(ss_last_words_read(folder, &out, &n), SS_OK);
+    assert_int_equal(n, 2);
+    assert_memory_equal(&out[0], &in[1], sizeof(in[1])); /* by rank */
+    assert_memory_equal(&out[1], &in[0], sizeof(in[0]));
+    ss_free(out);
+}
+
+static void put_file(const char *name, const char *text)
+{
+    char path[128];
+    (void)ss_format(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+/* Half files, foreign files, and a name that tries to add a line. */
+static void odd_files(void **state)
+{
+    (void)state;
+    struct ss_last_words in = waiting(1, 1, 1), *out;
+    int n;
+    (void)ss_copy(in.op_name, sizeof(in.op_name), "x\nrank=9");
+    assert_int_equal(ss_last_words_write(folder, &in), SS_OK);
+    put_file("last-2.txt", "host=n2\n");         /* no rank */
+    put_file("last-3.txt", "rank=3\nnth=1e3\n"); /* no number */
+    put_file("last-4.txt", "no equals sign\n");
+    put_file("last-5.tmp", "rank=5\n");
+    put_file("0001.h5", "rank=6\n");
+    put_file("last-7.txt", "rank=7\nnew_key=1\nhost=n7");
+    ss_log_setup(SS_LOG_ERROR, "test", 0);
+    assert_int_equal(ss_last_words_read(folder, &out, &n), SS_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(out[0].rank, 1);
+    assert_string_equal(out[0].op_name, "x?rank=9");
+    assert_int_equal(out[1].rank, 7);
+    assert_string_equal(out[1].host, "n7");
+    ss_free(out);
+}
+
+static void no_words(void **state)
+{
+    (void)state;
+    struct ss_last_words *out, in = waiting(1, 1, 1);
+    int n;
+    assert_int_equal(ss_last_words_read(folder, &out, &n), SS_OK);
+    assert_int_equal(n, 0);
+    ss_free(out);
+    assert_int_equal(ss_last_words_read("/nonexistent", &out, &n), SS_ERR_IO);
+    assert_int_equal(ss_last_words_write("/nonexistent", &in), SS_ERR_IO);
+}
+
+static void expect(const struct ss_last_words *words, int n, int world,
+                   const char *sentence, int culprit)
+{
+    int culprits[4];
+    char got[512];
+    int blamed =
+        ss_last_words_judge(words, n, world, culprits, 4, got, sizeof(got));
+    assert_string_equal(got, sentence);
+    if (culprit < 0) {
+        assert_int_equal(blamed, 0);
+        return;
+    }
+    assert_int_equal(blamed, 1);
+    assert_int_equal(culprits[0], culprit);
+}
+
+static void lost_rank(void **state)
+{
+    (void)state;
+    const struct ss_last_words words[] = {waiting(0, 4, 7), waiting(1, 4, 7),
+                                          waiting(3, 4, 7)};
+    expect(words, 3, 4,
+           "rank 2 is lost: no last words, while 3 other ranks stopped in "
+           "allreduce_4, call 7 of point 4",
+           2);
+}
+
+static void late_rank(void **state)
+{
+    (void)state;
+    const struct ss_last_words words[] = {waiting(0, 4, 7), waiting(1, 4, 7),
+                                          computing(2), waiting(3, 4, 7)};
+    expect(words, 4, 4,
+           "rank 2 on n2 is computing (gemm_2) while 3 of 4 ranks wait in "
+           "allreduce_4, call 7 of point 4",
+           2);
+    const struct ss_last_words pair[] = {waiting(0, 4, 7), computing(1)};
+    expect(pair, 2, 2,
+           "rank 1 on n1 is computing (gemm_2) while 1 of 2 ranks wait in "
+           "allreduce_4, call 7 of point 4",
+           1);
+}
+
+static void earlier_call(void **state)
+{
+    (void)state;
+    struct ss_last_words words[] = {waiting(0, 4, 7), waiting(1, 4, 6),
+                                    waiting(2, 4, 7), waiting(3, 4, 7)};
+    expect(words, 4, 4,
+           "rank 1 on n1 is in allreduce_4, call 6 of point 4 while 3 of 4 "
+           "ranks wait in allreduce_4, call 7 of point 4",
+           1);
+    words[1].nth = 8; /* ahead of all others: it left a call too early */
+    expect(words, 4, 4,
+           "rank 1 on n1 is in allreduce_4, call 8 of point 4 while 3 of 4 "
+           "ranks wait in allreduce_4, call 7 of point 4",
+           1);
+}
+
+static void nobody_to_blame(void **state)
+{
+    (void)state;
+    const struct ss_last_words same[] = {waiting(0, 4, 7), waiting(1, 4, 7)};
+    expect(same, 2, 2,
+           "all 2 ranks wait in allreduce_4, call 7 of point 4: the network "
+           "or the communication library stands still",
+           -1);
+    const struct ss_last_words busy[] = {computing(0), computing(1),
+                                         waiting(2, 1, 1)};
+    expect(busy, 3, 3,
+           "2 of 3 ranks were still computing when the deadline of block "
+           "passed: too slow, or the deadline too short",
+           -1);
+    expect(NULL, 0, 3, "no rank left last words", -1);
+}
+
+static void many_lost(void **state)
+{
+    (void)state;
+    const struct ss_last_words one = waiting(5, 2, 1);
+    int culprits[8];
+    char got[512];
+    assert_int_equal(
+        ss_last_words_judge(&one, 1, 100, culprits, 8, got, sizeof(got)), 8);
+    assert_non_null(strstr(got, "ranks 0, 1, 2, 3 and 95 more are lost"));
+    assert_int_equal(culprits[7], 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(round_trip, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(odd_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(no_words, make_folder, remove_folder),
+        cmocka_unit_test(lost_rank),
+        cmocka_unit_test(late_rank),
+        cmocka_unit_test(earlier_call),
+        cmocka_unit_test(nobody_to_blame),
+        cmocka_unit_test(many_lost),
+    };
+    return cmocka_run_group_tests_name("last_words", tests, NULL, NULL);
+}
