@@ -37,7 +37,9 @@ enum ss_read_depth { SS_READ_META, SS_READ_ALL };
  * error there is SS_ERR_FORMAT "damaged file". A newer schema, a file that is
  * not ours: SS_ERR_FORMAT, said so. Every count, shape and type is checked
  * against schema.def and against each other before memory is taken. Finished
- * parts are read even where another is damaged (it is reported in `notes`).
+ * parts are read even where another is damaged (it is reported in `notes`,
+ * which may be NULL, as are the last words of ranks that gave up).
+ * SS_ERR_CONFIG: nothing there, or not to be opened.
  */
 enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
                            struct ss_run_data *out, struct ss_buf *notes);
@@ -52,7 +54,9 @@ struct ss_run_end {
  * Copies the parts of `n` inputs (folders or files of one run id) with
  * H5Ocopy into `<out>.tmp`, syncs, renames to out, then removes the folders
  * (only those of this run, only what we wrote). end NULL: derived (complete
- * when all planned points are there).
+ * when all planned points are there), and the inputs are read in a child
+ * process first; with an end they are taken as written (or already read) by
+ * this process. n 0: the folder of `out`. An existing `out`: SS_ERR_CONFIG.
  */
 enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
                         const struct ss_run_end *end);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The folder of parts: its name, its creation, what stands in it and its end.
+ * Only names that this program gives are ever listed or removed, because the
+ * folder lies beside the user's own files. It must not know what a part holds.
+ */
+#include "store/part_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+#define LAST_WORDS_MAX ((size_t)64 * 1024)
+#define ROOM "store"
+
+bool ss_part_folder(const char *out, char *folder, size_t size)
+{
+    return ss_format(folder, size, "%s.part", out);
+}
+
+enum ss_status ss_part_path(const char *folder, int index,
+                            char path[SS_PATH_MAX])
+{
+    if (!ss_format(path, SS_PATH_MAX, "%s/%04d.h5", folder, index))
+        return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", folder);
+    return SS_OK;
+}
+
+bool ss_part_parse_name(const char *name, int *index)
+{
+    size_t digits = strspn(name, "0123456789");
+    char canonical[32];
+    if (digits < 4 || digits > 8 || strcmp(name + digits, ".h5") != 0)
+        return false;
+    *index = (int)strtol(name, NULL, 10);
+    ss_format(canonical, sizeof canonical, "%04d.h5", *index);
+    return strcmp(canonical, name) == 0;
+}
+
+/* Fails while the disk is full or read-only, before anything is measured. */
+static enum ss_status prove_writable(const char *folder)
+{
+    static const char text[] = "stepscale\n";
+    enum ss_status status = SS_OK;
+    char path[SS_PATH_MAX];
+    int fd;
+    if (!ss_format(path, sizeof path, "%s/.writable", folder))
+        return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", folder);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return ss_disk_fail("write to", folder, errno);
+    errno = ENOSPC; /* what a short write means */
+    if (write(fd, text, sizeof text) != (ssize_t)sizeof text || fsync(fd) < 0)
+        status = ss_disk_fail("write to", folder, errno);
+    if (close(fd) < 0 && status == SS_OK)
+        status = ss_disk_fail("write to", folder, errno);
+    unlink(path);
+    return status;
+}
+
+enum ss_status ss_part_create(const char *out)
+{
+    char folder[SS_PATH_MAX];
+    enum ss_status status;
+    if (!ss_part_folder(out, folder, sizeof folder))
+        return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", out);
+    if (access(out, F_OK) == 0)
+        return ss_fail(SS_ERR_CONFIG,
+                       "%s already exists, from an earlier run; choose another "
+                       "name with --out (stepscale merge joins partial runs)",
+                       out);
+    if (mkdir(folder, 0777) < 0) {
+        if (errno == EEXIST)
+            return ss_fail(SS_ERR_CONFIG,
+                           "%s holds the points of an earlier run; go on with "
+                           "it by --resume, turn it into %s by stepscale "
+                           "merge, or choose another name with --out",
+                           folder, out);
+        return ss_disk_fail("create folder", folder, errno);
+    }
+    status = prove_writable(folder);
+    if (status == SS_OK)
+        status = ss_disk_sync_folder(folder);
+    if (status != SS_OK)
+        rmdir(folder);
+    return status;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a;
+    int y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static enum ss_status add_index(struct ss_part_list *list, int *cap, int index)
+{
+    if (list->n == *cap) {
+        int more = *cap ? *cap * 2 : 64;
+        int *grown = ss_realloc(list->index, (size_t)more, sizeof *grown,
+                                "a list of parts");
+        if (!grown)
+            return SS_ERR_NO_MEMORY;
+        list->index = grown;
+        *cap = more;
+    }
+    list->index[list->n++] = index;
+    return SS_OK;
+}
+
+enum ss_status ss_part_list(const char *folder, struct ss_part_list *out)
+{
+    struct ss_part_list list = {0};
+    enum ss_status status = SS_OK;
+    struct dirent *entry;
+    int cap = 0;
+    int index;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return ss_fail(SS_ERR_CONFIG, "cannot open folder %s: %s", folder,
+                       strerror(errno));
+    while (status == SS_OK && (entry = readdir(dir)) != NULL) {
+        if (ss_part_parse_name(entry->d_name, &index))
+            status = add_index(&list, &cap, index);
+    }
+    closedir(dir);
+    if (status != SS_OK) {
+        ss_free(list.index);
+        return status;
+    }
+    if (list.n > 0)
+        qsort(list.index, (size_t)list.n, sizeof *list.index, compare_ints);
+    *out = list;
+    return SS_OK;
+}
+
+static bool is_last_words(const char *name)
+{
+    size_t len = strlen(name);
+    return strncmp(name, "last-", 5) == 0 && len > 9 &&
+           strcmp(name + len - 4, ".txt") == 0;
+}
+
+static int only_last_words(const struct dirent *entry)
+{
+    return is_last_words(entry->d_name);
+}
+
+static int by_nature(const struct dirent **a, const struct dirent **b)
+{
+    return ss_natural_compare((*a)->d_name, (*b)->d_name);
+}
+
+static void append_words(const char *folder, const char *name,
+                         struct ss_buf *out)
+{
+    char path[SS_PATH_MAX];
+    struct ss_buf text;
+    if (!ss_format(path, sizeof path, "%s/%s", folder, name))
+        return;
+    if (ss_read_file(path, LAST_WORDS_MAX, &text) != SS_OK) {
+        ss_log(SS_LOG_WARN, ROOM, "%s", ss_error_text());
+        return;
+    }
+    ss_buf_printf(out, "%s:\n%s%s", name, ss_buf_text(&text),
+                  text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
+    ss_buf_free(&text);
+}
+
+enum ss_status ss_part_last_words(const char *folder, struct ss_buf *out)
+{
+    struct dirent **names = NULL;
+    int n = scandir(folder, &names, only_last_words, by_nature);
+    if (n < 0)
+        return ss_fail(SS_ERR_CONFIG, "cannot open folder %s: %s", folder,
+                       strerror(errno));
+    for (int i = 0; i < n; i++) {
+        append_words(folder, names[i]->d_name, out);
+        free(names[i]);
+    }
+    free(names);
+    return ss_buf_status(out);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+    char path[SS_PATH_MAX];
+    if (ss_format(path, sizeof path, "%s/%s", folder, name) &&
+        unlink(path) < 0 && errno != ENOENT)
+        ss_log(SS_LOG_WARN, ROOM, "cannot remove %s: %s", path,
+               strerror(errno));
+}
+
+/* "0007.h5.tmp": a part whose writer died. */
+static bool is_unfinished(const char *name)
+{
+    size_t len = strlen(name);
+    char part[32];
+    int index;
+    if (len < 5 || len >= sizeof part || strcmp(name + len - 4, ".tmp") != 0)
+        return false;
+    ss_format(part, sizeof part, "%.*s", (int)len - 4, name);
+    return ss_part_parse_name(part, &index);
+}
+
+static int is_leftover(const struct dirent *entry)
+{
+    return is_last_words(entry->d_name) || is_unfinished(entry->d_name);
+}
+
+void ss_part_remove(const char *folder, const struct ss_part_list *parts)
+{
+    struct dirent **names = NULL;
+    char part[32];
+    int n;
+    for (int i = 0; i < parts->n; i++) {
+        ss_format(part, sizeof part, "%04d.h5", parts->index[i]);
+        remove_file(folder, part);
+    }
+    n = scandir(folder, &names, is_leftover, NULL);
+    for (int i = 0; i < n; i++) {
+        remove_file(folder, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    if (rmdir(folder) < 0)
+        ss_log(SS_LOG_WARN, ROOM,
+               "folder %s stays, because it holds files of other origin: %s",
+               folder, strerror(errno));
+}
