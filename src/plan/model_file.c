@@ -152,20 +152,26 @@ static enum ss_status read_root(const char *path, const json_t *root,
     return SS_OK;
 }
 
-enum ss_status ss_model_file(const char *path, struct ss_shape *out)
+enum ss_status ss_model_parse(const char *path, const char *text, size_t len,
+                              struct ss_shape *out)
 {
-    struct ss_buf text;
     json_error_t error;
-    json_t *root;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
     enum ss_status status;
-    SS_TRY(ss_read_file(path, FILE_MAX, &text));
-    root = json_loadb(ss_buf_text(&text), text.len, JSON_REJECT_DUPLICATES,
-                      &error);
-    ss_buf_free(&text);
     if (!root)
         return ss_fail(SS_ERR_CONFIG, "%s:%d:%d: not valid JSON: %s", path,
                        error.line, error.column, error.text);
     status = read_root(path, root, out);
     json_decref(root);
+    return status;
+}
+
+enum ss_status ss_model_file(const char *path, struct ss_shape *out)
+{
+    struct ss_buf text;
+    enum ss_status status;
+    SS_TRY(ss_read_file(path, FILE_MAX, &text));
+    status = ss_model_parse(path, ss_buf_text(&text), text.len, out);
+    ss_buf_free(&text);
     return status;
 }

@@ -22,5 +22,8 @@ struct ss_shape {
 enum ss_status ss_model_preset(const char *name, struct ss_shape *out);
 /** Reads a Hugging Face config.json. */
 enum ss_status ss_model_file(const char *path, struct ss_shape *out);
+/** The same from memory; path is for messages and the name. */
+enum ss_status ss_model_parse(const char *path, const char *text, size_t len,
+                              struct ss_shape *out);
 
 #endif
