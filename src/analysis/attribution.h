@@ -17,11 +17,12 @@
 
 /** A span in which the compute lane was blocked on collectives. */
 struct ss_blocked {
-    int op;          /**< the collective whose last ready is the latest */
-    int compute_op;  /**< the compute op that was held up */
-    int64_t waiting; /**< up to the latest last_ready */
+    int op;           /**< the collective whose last ready is the latest */
+    int compute_op;   /**< the compute op that was held up, -1: the mark */
+    int64_t waiting;  /**< up to the latest last_ready */
     int64_t transfer; /**< after it */
-    bool unsplit;    /**< shorter than 10 x the clock bound: in neither */
+    bool unsplit;     /**< shorter than 10 x the clock bound: in neither; of a
+                           pipeline receive waiting is bubble and 0 here */
     int64_t begin, end;
 };
 
@@ -54,25 +55,53 @@ struct ss_arrivals {
                                  previous collective (the first: since the
                                  step's begin) */
     const int64_t *begin;   /**< [ranks] begin of the step */
-    int64_t threshold;      /**< max(3 x clock bound, 0.2 % of T): below, a tie */
+    int64_t threshold; /**< max(3 x clock bound, 0.2 % of T): below, a tie */
 };
-struct ss_arrival_stat { /**< one member, one step; add over steps */
+struct ss_arrival_stat {   /**< one member, one step; add over steps */
     int64_t last_arrivals; /**< collectives it was last to reach */
     int64_t excess;        /**< ns of its own making, see below */
 };
 /**
- * For each collective the last arriver (member index, -1: a tie, -2 - member:
- * passed on, see below), its
- * lateness = last ready - median ready, last_ready itself. Own work since the
- * previous collective is own = (ready - previous ready) - blocked; the excess
- * of a counted last arriver is own - median own of the group, at least 0, so that a
- * delay carried from an earlier collective is not counted again and time lost
- * waiting for others stays with them. A last arriver whose excess since the communicator was
- * last level is below the threshold passes the arrival on: culprit -2 - member.
- * Scratch: 2 x ranks int64.
+ * For each collective the last arriver (member index; -1: a tie; -2 - member:
+ * it passes the arrival on) and last_ready itself. Lateness = last ready -
+ * median ready; at or below the threshold it is a tie, counted for nobody.
+ *
+ * Own work since the previous collective is (ready - previous ready) -
+ * blocked. A rank's debt is what it made late itself: it grows by own - median
+ * own, is repaid by what the median rank was blocked longer than this one,
+ * and never exceeds its lateness. A last arriver whose debt is at or below the
+ * threshold passes the arrival on to whom it waited for. One above it is
+ * counted, and its excess grows by the part of the debt that was not charged
+ * before: in a level group own - median own; where nobody waits in between
+ * (overlapped buckets) the charges telescope to its total extra work. In a
+ * group of two the median lies midway, so both lateness and excess are half
+ * the distance.
+ *
+ * Overwrites stat[ranks]. Scratch: 2 x ranks int64.
  */
 void ss_arrivals_judge(const struct ss_arrivals *in, int64_t *scratch,
                        int *culprit, int64_t *last_ready,
                        struct ss_arrival_stat *stat);
+
+/** A waiting span of this rank and whom it waited for. */
+struct ss_wait_span {
+    int step;        /**< row of `terms` */
+    int comm;        /**< communicator, index in `late` */
+    int culprit;     /**< member of it; < 0: nobody */
+    int64_t waiting; /**< ns */
+};
+/** One communicator: in how many of its sampled steps each member was last. */
+struct ss_late_ranks {
+    int ranks;
+    const int64_t *late_steps; /**< [ranks] */
+    int64_t steps;
+};
+/**
+ * Adds to wait_persistent of each step the waiting for a rank that was late in
+ * over half of the sampled steps; the rest of waiting is jitter.
+ */
+void ss_split_waiting(const struct ss_wait_span *span, int n,
+                      const struct ss_late_ranks *late,
+                      struct ss_step_terms *terms);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "config/config.h"
 #include "store/schema.h"
+#include "timing/phase.h"
 #include "timing/stats.h"
 
 /*
@@ -15,11 +16,28 @@
  */
 
 enum ss_finding_kind {
-    SS_STRAGGLER_RANK, SS_SLOW_DEVICE, SS_SLOW_NODE, SS_SLOW_LINK,
-    SS_SLOW_PATH, SS_SLOW_RAIL, SS_SLOW_UNIFORM, SS_INTERMITTENT_LINK,
-    SS_SOCKET_FALLBACK, SS_NO_GDR, SS_IDLE_RAIL, SS_PORT_DOWN, SS_PORT_RATE,
-    SS_PORT_ERRORS, SS_EXTRA_BYTES, SS_CORRUPTION, SS_ENV_DRIFT, SS_HANG,
-    SS_LOST_RANK, SS_ACCOUNTING, SS_CLOCK_SHIFTED, SS_FINDING_KINDS
+    SS_STRAGGLER_RANK,
+    SS_SLOW_DEVICE,
+    SS_SLOW_NODE,
+    SS_SLOW_LINK,
+    SS_SLOW_PATH,
+    SS_SLOW_RAIL,
+    SS_SLOW_UNIFORM,
+    SS_INTERMITTENT_LINK,
+    SS_SOCKET_FALLBACK,
+    SS_NO_GDR,
+    SS_IDLE_RAIL,
+    SS_PORT_DOWN,
+    SS_PORT_RATE,
+    SS_PORT_ERRORS,
+    SS_EXTRA_BYTES,
+    SS_CORRUPTION,
+    SS_ENV_DRIFT,
+    SS_HANG,
+    SS_LOST_RANK,
+    SS_ACCOUNTING,
+    SS_CLOCK_SHIFTED,
+    SS_FINDING_KINDS
 };
 enum ss_severity { SS_INFO, SS_WARNING, SS_ERROR };
 const char *ss_finding_name(enum ss_finding_kind kind); /**< "straggler_rank" */
@@ -28,15 +46,17 @@ const char *ss_severity_name(enum ss_severity severity);
 struct ss_finding {
     enum ss_finding_kind kind;
     enum ss_severity severity;
-    int rank;           /**< logical, -1: none */
+    int rank; /**< logical, -1: none */
     char node[64], device[64], uuid[48], link[64], rail[32], setting[64],
         value[256];
-    double factor, factor_lo, factor_hi; /**< healthy / faulty's cost ratio, >= 1 */
+    double factor, factor_lo,
+        factor_hi; /**< healthy / faulty's cost ratio, >= 1 */
     double confidence;
     char evidence[512], advice[256];
 };
 
-/** Mean over sampled steps and ranks of the median group; ms. */
+/** One rank of a group of the curve; ms. step and compute_only: the median of
+ * the rank's own block medians; wait and excess: means over sampled steps. */
 struct ss_rank_result {
     int rank, mpi_rank, group;
     const char *node; /**< into run data */
@@ -46,17 +66,30 @@ struct ss_rank_result {
     int64_t last_arrivals, collectives;
 };
 
+/**
+ * One point: the numbers of its median group by T. Efficiency is paired with
+ * the base: the groups of the points of the same curve and mode whose size is
+ * meta->base_size and whose ranks lie inside this group (those of the same
+ * load, unless they cover fewer of its ranks than those of another load do).
+ * E = f median T(n0) / T(n), e_devices = median T(n0) / max T(n0), e_comm = f
+ * max T(n0) / T(n); f = 1 (weak), n0 / n (strong). At size = base_size all are
+ * 1. Busy and the other terms are means over the sampled steps of the whole
+ * variant and the ranks of the group; exposed is the mean over those ranks.
+ * shape_efficiency = FLOP/s per device of compute-only over that of the base
+ * group whose T is the median.
+ */
 struct ss_point_result {
     const struct ss_point_row *meta;
     int slowest_group;
     double slowest_efficiency;
-    struct ss_estimate step;          /**< ms, of the median group by T */
-    double step_min_ms, step_max_ms;  /**< over groups' medians */
+    struct ss_estimate step;         /**< ms, of the median group by T */
+    double step_min_ms, step_max_ms; /**< over groups' medians */
     struct ss_ratio efficiency;
     double e_devices, e_comm, base_ms;
     double parallel_efficiency, shape_efficiency;
     double compute_only_ms, comm_only_ms, exposed_ms, hidden_share,
         interference_ms;
+    double compute_only_half; /**< relative half-width; +inf: no interval */
     double sampled_ms, busy_ms, transfer_ms, transfer_by[SS_DIMS],
         wait_persistent_ms, wait_jitter_ms, unsplit_ms, bubble_ms, input_ms,
         launch_ms, other_ms;
@@ -70,8 +103,11 @@ struct ss_point_result {
     struct ss_rank_result *rank; /**< owned */
 };
 enum ss_point_flag {
-    SS_FLAG_PERTURBED = 1, SS_FLAG_CLOCK_SHIFTED = 2, SS_FLAG_AUTOCORRELATED = 4,
-    SS_FLAG_SHARED_DEVICES = 8, SS_FLAG_OVERLAP_NOT_MEASURABLE = 16
+    SS_FLAG_PERTURBED = 1,
+    SS_FLAG_CLOCK_SHIFTED = 2,
+    SS_FLAG_AUTOCORRELATED = 4,
+    SS_FLAG_SHARED_DEVICES = 8,
+    SS_FLAG_OVERLAP_NOT_MEASURABLE = 16
 };
 
 enum ss_verdict_result { SS_PASS, SS_FAIL, SS_INCONCLUSIVE, SS_NONE };
@@ -89,7 +125,7 @@ struct ss_result {
     int n_points;
     struct ss_point_result *point; /**< [n_points], curve by curve, by size */
     int n_findings;
-    struct ss_finding *finding;    /**< worst first */
+    struct ss_finding *finding; /**< worst first */
     struct ss_verdict verdict;
 };
 
@@ -98,7 +134,8 @@ struct ss_rules {
     double min_effect, min_effect_link;
     int n;
     struct ss_rule {
-        char metric[48]; /**< "efficiency", "e_comm", "mfu", "tflops_per_device", ... */
+        char metric[48]; /**< "efficiency", "e_comm", "mfu",
+                            "tflops_per_device", ... */
         char mode[8];    /**< "" any */
         int size;        /**< 0: every size, -1: the largest */
         double min, max; /**< NaN: none */

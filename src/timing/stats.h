@@ -21,7 +21,8 @@ double ss_median_sorted(const double *v, size_t n);
 /** Median; even counts: the mean of the middle two. Sorts v. n >= 1. */
 double ss_median(double *v, size_t n);
 /** Median of groups: of an even count the slower (larger) of the middle two.
- * Returns the index in v of the median group; scratch: n ints. */
+ * Returns the index in v of the median group; scratch: n ints, which then
+ * hold all indices, fastest first. n >= 1. */
 size_t ss_median_group(const double *v, size_t n, int *scratch);
 /** Quantile q in [0,1] of sorted v, linear between order statistics. */
 double ss_quantile_sorted(const double *v, size_t n, double q);
