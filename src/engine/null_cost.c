@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every op of a plan costs on the null engine: milliseconds from the
+ * configuration, scaled in strong scaling as the op shrinks, slowed on the
+ * planted slow rank, and noise that any other program can recompute from the
+ * stored seed. Must not know how time passes.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/random.h"
+#include "engine/null.h"
+
+static double planted_ms(const struct ss_config *config, const struct ss_op *op)
+{
+    switch (op->kind) {
+    case SS_OP_GEMM:
+        return config->null_gemm_ms;
+    case SS_OP_ELEMENTWISE:
+        return config->null_elementwise_ms;
+    case SS_OP_OPTIMIZER:
+        return config->null_optimizer_ms;
+    case SS_OP_COPY:
+        return config->null_copy_ms;
+    default:
+        return config->null_collective_ms;
+    }
+}
+
+/* The same op at n0 has the same layer and name; micro-batches are alike. */
+static int compare_ops(const void *a, const void *b)
+{
+    const struct ss_op *x = *(const struct ss_op *const *)a;
+    const struct ss_op *y = *(const struct ss_op *const *)b;
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/** Ops of the base plan in an order that can be searched. */
+struct base_index {
+    const struct ss_op **op; /* owned; NULL: costs are not scaled */
+    size_t n;
+};
+
+static enum ss_status index_open(const struct ss_plan *base,
+                                 struct base_index *out)
+{
+    *out = (struct base_index){0};
+    if (!base)
+        return SS_OK;
+    size_t n = (size_t)base->n_ops;
+    const struct ss_op **op = ss_alloc(n, sizeof(*op), "ops of the base size");
+    if (!op)
+        return SS_ERR_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        op[i] = &base->op[i];
+    qsort(op, n, sizeof(*op), compare_ops);
+    *out = (struct base_index){op, n};
+    return SS_OK;
+}
+
+/* FLOPs of a GEMM, bytes of everything else, over those of the op at n0. */
+static double scale_of(const struct base_index *index, const struct ss_op *op)
+{
+    const struct ss_op **found = NULL;
+    if (index->op && !ss_op_is_comm(op))
+        found = bsearch(&op, index->op, index->n, sizeof(op), compare_ops);
+    if (!found)
+        return 1;
+    bool gemm = op->kind == SS_OP_GEMM;
+    double mine = gemm ? op->flops : op->bytes;
+    double base = gemm ? (*found)->flops : (*found)->bytes;
+    return base > 0 ? mine / base : 1;
+}
+
+enum ss_status ss_null_costs_fill(struct ss_null *self)
+{
+    const struct ss_config *config = self->config;
+    const struct ss_plan *plan = self->work.plan;
+    bool slow = config->null_slow_rank == self->work.logical_rank;
+    struct base_index index;
+    SS_TRY(index_open(self->work.base, &index));
+    for (int i = 0; i < plan->n_ops; i++) {
+        const struct ss_op *op = &plan->op[i];
+        double ms = planted_ms(config, op) * scale_of(&index, op);
+        if (slow && !ss_op_is_comm(op))
+            ms *= config->null_slow_factor;
+        self->cost[i] = llround(ms * (double)SS_NS_PER_MS);
+    }
+    ss_free(index.op);
+    return SS_OK;
+}
+
+/* Blocks are numbered, steps within a block too: no two share a word. */
+#define STEPS_PER_BLOCK (UINT64_C(1) << 32)
+
+int64_t ss_null_cost(const struct ss_null *self, int op, int step)
+{
+    int64_t cost = self->cost[op];
+    double noise = self->config->null_noise;
+    if (noise == 0 || cost == 0 || ss_op_is_comm(&self->work.plan->op[op]))
+        return cost;
+    const uint64_t words[] = {
+        self->work.seed,
+        (uint64_t)self->work.point,
+        (uint64_t)self->spec.variant,
+        (uint64_t)self->spec.number * STEPS_PER_BLOCK + (uint64_t)step,
+        (uint64_t)self->work.logical_rank,
+        (uint64_t)op,
+    };
+    double z = ss_normal_from_word(ss_mix_words(words, SS_COUNT_OF(words)));
+    double factor = 1 + noise * z;
+    return factor <= 0 ? 0 : llround((double)cost * factor);
+}
