@@ -12,8 +12,9 @@
 
 #include "base/str.h"
 
-/* Set by the handler: the signal's number, 0: none. */
-static volatile sig_atomic_t stop_signal;
+/* Set by the handler: the signal's number, 0: none. Atomic, since the watchdog
+ * reads it from another thread. */
+static volatile _Atomic sig_atomic_t stop_signal;
 
 /* High half: status; low half: so that the lowest rank wins a tie. */
 static uint64_t pack(enum ss_status status, int rank)

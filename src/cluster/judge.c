@@ -10,58 +10,68 @@
 #include "base/str.h"
 #include "cluster/watchdog.h"
 
-struct verdict {
+/* What is known, and what comes of it. */
+struct trial {
+    const struct ss_last_words *words; /* [n], in rank order, n > 0 */
+    int n, waiting;
+    const struct ss_last_words *common; /* in the call most ranks wait in */
+    int in_common;
     int *culprits;
-    int max, n;
+    int max, blamed;
     const struct ss_last_words *first; /* words of the first culprit */
+    char *sentence;
+    size_t size;
 };
 
-static void accuse(struct verdict *verdict, int rank,
+static void accuse(struct trial *trial, int rank,
                    const struct ss_last_words *words)
 {
-    if (verdict->n < verdict->max)
-        verdict->culprits[verdict->n] = rank;
-    if (verdict->n++ == 0)
-        verdict->first = words;
+    if (trial->blamed < trial->max)
+        trial->culprits[trial->blamed] = rank;
+    if (trial->blamed++ == 0)
+        trial->first = words;
 }
 
 /* "rank 2 on node07", "ranks 2, 3, 5, 7 and 12 more". */
-static void name_culprits(const struct verdict *verdict, char *out, size_t size)
+static void name_culprits(const struct trial *trial, char *out, size_t size)
 {
-    int shown = verdict->n < 4 ? verdict->n : 4;
-    if (shown > verdict->max)
-        shown = verdict->max;
+    int shown = trial->blamed < 4 ? trial->blamed : 4;
+    if (shown > trial->max)
+        shown = trial->max;
     struct ss_buf buf;
     ss_buf_init(&buf, 512);
-    ss_buf_printf(&buf, verdict->n > 1 ? "ranks" : "rank");
+    ss_buf_printf(&buf, trial->blamed > 1 ? "ranks" : "rank");
     for (int i = 0; i < shown; i++)
-        ss_buf_printf(&buf, "%s%d", i ? ", " : " ", verdict->culprits[i]);
-    if (verdict->n > shown)
-        ss_buf_printf(&buf, " and %d more", verdict->n - shown);
-    if (verdict->n == 1 && verdict->first)
-        ss_buf_printf(&buf, " on %s", verdict->first->host);
+        ss_buf_printf(&buf, "%s%d", i ? ", " : " ", trial->culprits[i]);
+    if (trial->blamed > shown)
+        ss_buf_printf(&buf, " and %d more", trial->blamed - shown);
+    if (trial->blamed == 1 && trial->first)
+        ss_buf_printf(&buf, " on %s", trial->first->host);
+    ss_buf_printf(&buf, trial->blamed > 1 ? " are" : " is");
     (void)ss_copy(out, size, ss_buf_text(&buf));
     ss_buf_free(&buf);
+}
+
+static const char *place_of(const struct ss_last_words *words)
+{
+    return words->op_name[0] ? words->op_name : words->phase;
 }
 
 /* "allreduce_3, call 7 of point 4" */
 static void name_call(const struct ss_last_words *words, char *out, size_t size)
 {
-    const char *name = words->op_name[0] ? words->op_name : words->phase;
-    (void)ss_format(out, size, "%s, call %lld of point %lld", name,
+    (void)ss_format(out, size, "%s, call %lld of point %lld", place_of(words),
                     (long long)words->nth, (long long)words->point);
 }
 
-/* Words are in rank order. */
-static void find_lost(const struct ss_last_words *words, int n, int world,
-                      struct verdict *verdict)
+static void find_lost(struct trial *trial, int world)
 {
     int at = 0;
     for (int rank = 0; rank < world; rank++) {
-        while (at < n && words[at].rank < rank)
+        while (at < trial->n && trial->words[at].rank < rank)
             at++;
-        if (at == n || words[at].rank != rank)
-            accuse(verdict, rank, NULL);
+        if (at == trial->n || trial->words[at].rank != rank)
+            accuse(trial, rank, NULL);
     }
 }
 
@@ -75,109 +85,103 @@ static int compare_call(const struct ss_last_words *a,
 
 /* The call that most of the waiting ranks are in (Boyer-Moore, then counted:
  * without a majority it is still somebody's call, and good enough to name). */
-static const struct ss_last_words *
-common_call(const struct ss_last_words *words, int n, int *count)
+static void find_common_call(struct trial *trial)
 {
-    const struct ss_last_words *call = NULL;
+    const struct ss_last_words *call = &trial->words[0];
     int votes = 0;
-    for (int i = 0; i < n; i++) {
-        if (!words[i].in_collective)
+    for (int i = 0; i < trial->n; i++) {
+        const struct ss_last_words *at = &trial->words[i];
+        if (!at->in_collective)
             continue;
+        trial->waiting++;
         if (votes == 0)
-            call = &words[i];
-        votes += compare_call(&words[i], call) == 0 ? 1 : -1;
+            call = at;
+        votes += compare_call(at, call) == 0 ? 1 : -1;
     }
-    *count = 0;
-    for (int i = 0; call && i < n; i++)
-        *count += words[i].in_collective && compare_call(&words[i], call) == 0;
-    return call;
+    for (int i = 0; i < trial->n; i++)
+        trial->in_common += trial->words[i].in_collective &&
+                            compare_call(&trial->words[i], call) == 0;
+    trial->common = call;
 }
 
-static int count_waiting(const struct ss_last_words *words, int n)
+static void judge_lost(struct trial *trial)
 {
-    int waiting = 0;
-    for (int i = 0; i < n; i++)
-        waiting += words[i].in_collective != 0;
-    return waiting;
+    char who[128], call[192];
+    name_culprits(trial, who, sizeof(who));
+    name_call(trial->common, call, sizeof(call));
+    (void)ss_format(trial->sentence, trial->size,
+                    "%s lost: no last words, while %d other rank%s stopped in "
+                    "%s",
+                    who, trial->n, trial->n == 1 ? "" : "s", call);
 }
 
-static void judge_lost(const struct verdict *verdict, int n, const char *call,
-                       char *out, size_t size)
+static void judge_computing(struct trial *trial)
 {
-    char who[128];
-    name_culprits(verdict, who, sizeof(who));
-    (void)ss_format(out, size,
-                    "%s %s lost: no last words, while %d other rank%s stopped "
-                    "in %s",
-                    who, verdict->n == 1 ? "is" : "are", n, n == 1 ? "" : "s",
-                    call);
+    char who[128], call[192];
+    for (int i = 0; i < trial->n; i++)
+        if (!trial->words[i].in_collective)
+            accuse(trial, trial->words[i].rank, &trial->words[i]);
+    name_culprits(trial, who, sizeof(who));
+    name_call(trial->common, call, sizeof(call));
+    (void)ss_format(trial->sentence, trial->size,
+                    "%s computing (%s) while %d of %d ranks wait in %s", who,
+                    trial->first ? place_of(trial->first) : "?", trial->waiting,
+                    trial->n, call);
 }
 
-static void judge_computing(const struct ss_last_words *words, int n,
-                            int waiting, const char *call,
-                            struct verdict *verdict, char *out, size_t size)
+/* All wait: those before the common call, else those beyond it. */
+static void accuse_elsewhere(struct trial *trial)
 {
-    char who[128];
-    for (int i = 0; i < n; i++)
-        if (!words[i].in_collective)
-            accuse(verdict, words[i].rank, &words[i]);
-    name_culprits(verdict, who, sizeof(who));
-    const struct ss_last_words *first = verdict->first;
-    (void)ss_format(
-        out, size, "%s %s computing (%s) while %d of %d ranks wait in %s", who,
-        verdict->n == 1 ? "is" : "are",
-        first->op_name[0] ? first->op_name : first->phase, waiting, n, call);
+    for (int side = -1; side <= 1 && trial->blamed == 0; side += 2)
+        for (int i = 0; i < trial->n; i++)
+            if (compare_call(&trial->words[i], trial->common) == side)
+                accuse(trial, trial->words[i].rank, &trial->words[i]);
 }
 
-static void judge_waiting(const struct ss_last_words *words, int n,
-                          const struct ss_last_words *common, int count,
-                          struct verdict *verdict, char *out, size_t size)
+static void judge_waiting(struct trial *trial)
 {
     char who[128], call[192], theirs[192];
-    name_call(common, call, sizeof(call));
-    for (int i = 0; i < n; i++)
-        if (compare_call(&words[i], common) < 0)
-            accuse(verdict, words[i].rank, &words[i]);
-    for (int i = 0; verdict->n == 0 && i < n; i++)
-        if (compare_call(&words[i], common) > 0)
-            accuse(verdict, words[i].rank, &words[i]);
-    if (verdict->n == 0) {
-        (void)ss_format(out, size,
+    name_call(trial->common, call, sizeof(call));
+    accuse_elsewhere(trial);
+    if (!trial->first) {
+        (void)ss_format(trial->sentence, trial->size,
                         "all %d ranks wait in %s: the network or the "
                         "communication library stands still",
-                        n, call);
+                        trial->n, call);
         return;
     }
-    name_culprits(verdict, who, sizeof(who));
-    name_call(verdict->first, theirs, sizeof(theirs));
-    (void)ss_format(out, size, "%s %s in %s while %d of %d ranks wait in %s",
-                    who, verdict->n == 1 ? "is" : "are", theirs, count, n,
-                    call);
+    name_culprits(trial, who, sizeof(who));
+    name_call(trial->first, theirs, sizeof(theirs));
+    (void)ss_format(trial->sentence, trial->size,
+                    "%s in %s while %d of %d ranks wait in %s", who, theirs,
+                    trial->in_common, trial->n, call);
 }
 
+/* The header's signature. NOLINTNEXTLINE(readability-function-size) */
 int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
                         int *culprits, int max, char *sentence, size_t size)
 {
-    struct verdict verdict = {.culprits = culprits, .max = max};
-    char call[192] = "";
-    int count, waiting = count_waiting(words, n);
-    const struct ss_last_words *common = common_call(words, n, &count);
+    struct trial trial = {.words = words,
+                          .n = n,
+                          .culprits = culprits,
+                          .max = max,
+                          .sentence = sentence,
+                          .size = size};
     if (n == 0) {
         (void)ss_format(sentence, size, "no rank left last words");
         return 0;
     }
-    name_call(common ? common : &words[0], call, sizeof(call));
-    find_lost(words, n, world, &verdict);
-    if (verdict.n > 0)
-        judge_lost(&verdict, n, call, sentence, size);
-    else if (waiting == n)
-        judge_waiting(words, n, common, count, &verdict, sentence, size);
-    else if (waiting * 2 >= n)
-        judge_computing(words, n, waiting, call, &verdict, sentence, size);
+    find_common_call(&trial);
+    find_lost(&trial, world);
+    if (trial.blamed > 0)
+        judge_lost(&trial);
+    else if (trial.waiting == n)
+        judge_waiting(&trial);
+    else if (trial.waiting * 2 >= n)
+        judge_computing(&trial);
     else
         (void)ss_format(sentence, size,
-                        "%d of %d ranks were still computing when the deadline "
-                        "of %s passed: too slow, or the deadline too short",
-                        n - waiting, n, words[0].phase);
-    return verdict.n < max ? verdict.n : max;
+                        "%d of %d ranks were still computing (%s) at the %s",
+                        n - trial.waiting, n, words[0].phase, words[0].why);
+    return trial.blamed < max ? trial.blamed : max;
 }

@@ -87,10 +87,10 @@ static enum ss_status count_sharers(struct ss_rt *host, const struct mask *mask,
     struct mask *all = ss_alloc(n, sizeof(*all), "cpusets of the host");
     enum ss_status status = all ? SS_OK : SS_ERR_NO_MEMORY;
     status = ss_agree_all(host, status);
-    if (status == SS_OK)
+    if (status == SS_OK && all)
         status = ss_allgather_all(host, mask, sizeof(*mask), all);
     out->local_rank = host->rank;
-    for (size_t i = 0; status == SS_OK && i < n; i++)
+    for (size_t i = 0; all && status == SS_OK && i < n; i++)
         out->sharers += overlap(mask, &all[i]);
     ss_free(all);
     return status;

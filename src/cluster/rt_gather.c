@@ -75,6 +75,7 @@ static enum ss_status allocate(struct gathering *g, bool is_root, size_t *lens)
     int n = g->rt->size;
     size_t total = 0;
     if (is_root) {
+        SS_ASSERT(g->part);
         g->offset = ss_alloc((size_t)n, sizeof(*g->offset), "gather offsets");
         if (!g->offset)
             return SS_ERR_NO_MEMORY;
@@ -96,6 +97,7 @@ static enum ss_status collect(struct gathering *g, const void *mine)
 {
     int n = g->rt->size;
     const struct part *part = g->part;
+    SS_ASSERT(part && g->offset);
     if (part[g->root].len > 0)
         memcpy(g->data + g->offset[g->root], mine, part[g->root].len);
     for (int i = 0; i < n; i++) {

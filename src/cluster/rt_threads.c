@@ -105,34 +105,8 @@ void ss_rt_threads_fail_at(struct ss_rt *rt, long n)
     ss_threads_leave(rt);
 }
 
-struct ss_team *ss_team_open(struct ss_crew *crew, int size)
+static void team_free(struct ss_team *team)
 {
-    size_t n = (size_t)size;
-    struct ss_team *team = calloc(1, sizeof(*team));
-    if (!team)
-        return NULL;
-    team->crew = crew;
-    team->size = team->handles = size;
-    team->seat = calloc(n, sizeof(*team->seat));
-    team->started = calloc(n, sizeof(*team->started));
-    team->box = calloc(n, sizeof(*team->box));
-    team->next = crew->teams;
-    crew->teams = team;
-    if (team->seat && team->started && team->box)
-        return team;
-    team->handles = 1;
-    ss_team_drop(team);
-    return NULL;
-}
-
-void ss_team_drop(struct ss_team *team)
-{
-    if (--team->handles > 0)
-        return;
-    struct ss_team **link = &team->crew->teams;
-    while (*link != team)
-        link = &(*link)->next;
-    *link = team->next;
     while (team->meetings) {
         struct ss_meeting *next = team->meetings->next;
         free(team->meetings);
@@ -143,6 +117,37 @@ void ss_team_drop(struct ss_team *team)
     free(team->started);
     free(team->seat);
     free(team);
+}
+
+struct ss_team *ss_team_open(struct ss_crew *crew, int size)
+{
+    size_t n = (size_t)size;
+    struct ss_team *team = calloc(1, sizeof(*team));
+    if (!team)
+        return NULL;
+    team->crew = crew;
+    team->size = team->handles = size;
+    team->seat = calloc(n, sizeof(*team->seat));
+    team->started = calloc(n, sizeof(*team->started));
+    team->box = calloc(n, sizeof(struct ss_box *));
+    if (!team->seat || !team->started || !team->box) {
+        team_free(team);
+        return NULL;
+    }
+    team->next = crew->teams;
+    crew->teams = team;
+    return team;
+}
+
+void ss_team_drop(struct ss_team *team)
+{
+    if (--team->handles > 0)
+        return;
+    struct ss_team **link = &team->crew->teams;
+    while (*link != team)
+        link = &(*link)->next;
+    *link = team->next;
+    team_free(team);
 }
 
 /* Also runs when a rank's thread leaves through abort. */
@@ -226,8 +231,9 @@ static void crew_join(struct ss_crew *crew)
 static void crew_close(struct ss_crew *crew)
 {
     while (crew->teams) {
-        crew->teams->handles = 1;
-        ss_team_drop(crew->teams);
+        struct ss_team *next = crew->teams->next;
+        team_free(crew->teams);
+        crew->teams = next;
     }
     for (int i = 0; crew->seat && i < crew->n; i++)
         if (crew->seat[i].crew)

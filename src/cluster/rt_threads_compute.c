@@ -17,6 +17,8 @@ static void refuse(struct ss_meeting *meeting, enum ss_status status,
     (void)ss_copy(meeting->text, sizeof(meeting->text), text);
 }
 
+/* A type cannot stand in parentheses. NOLINTBEGIN(bugprone-macro-parentheses)
+ */
 #define FOLD(type)                                                             \
     do {                                                                       \
         type *sum = into;                                                      \
@@ -26,6 +28,7 @@ static void refuse(struct ss_meeting *meeting, enum ss_status status,
                      : (red == SS_RED_MIN) == (x[i] < sum[i]) ? x[i]           \
                                                               : sum[i];        \
     } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 static bool fold(void *into, const void *from, size_t count,
                  enum ss_dtype dtype, enum ss_red red)
@@ -227,7 +230,7 @@ void ss_meet_compute(struct ss_team *team, struct ss_meeting *meeting)
     bool splits = meeting->call->kind == SS_MEET_SPLIT;
     size_t bytes = splits ? (size_t)team->size * sizeof(int)
                           : scratch_bytes(team, meeting->call);
-    void *scratch = malloc(bytes ? bytes : 1);
+    void *scratch = calloc(1, bytes ? bytes : 1);
     if (!scratch)
         refuse(meeting, SS_ERR_TRANSPORT, "out of memory in a collective");
     else if (splits)

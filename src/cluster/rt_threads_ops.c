@@ -156,7 +156,7 @@ static void keep(struct ss_request *request, enum request_kind kind,
                  const void *what)
 {
     request->word[0] = (uint64_t)kind;
-    request->word[1] = (uint64_t)(uintptr_t)what;
+    memcpy(&request->word[1], &what, sizeof(what));
     request->active = 1;
 }
 
@@ -174,6 +174,7 @@ static enum ss_status threads_irecv(struct ss_rt *rt, void *data, size_t len,
     return status;
 }
 
+/* The table's signature. NOLINTNEXTLINE(readability-function-size) */
 static enum ss_status threads_icollective(struct ss_rt *rt, enum ss_coll kind,
                                           const void *send, void *recv,
                                           size_t count, enum ss_dtype dtype,
@@ -197,22 +198,27 @@ static enum ss_status threads_icollective(struct ss_rt *rt, enum ss_coll kind,
     return status;
 }
 
+static void *kept(const struct ss_request *request)
+{
+    void *what;
+    memcpy(&what, &request->word[1], sizeof(what));
+    return what;
+}
+
 static const bool *done_flag(const struct ss_request *request)
 {
-    void *what = (void *)(uintptr_t)request->word[1];
-    return request->word[0] == REQUEST_POST
-               ? &((struct ss_post *)what)->done
-               : &((struct ss_meeting *)what)->done;
+    const struct ss_post *post = kept(request);
+    const struct ss_meeting *meeting = kept(request);
+    return request->word[0] == REQUEST_POST ? &post->done : &meeting->done;
 }
 
 static enum ss_status finish(struct ss_rt *rt, struct ss_request *request)
 {
-    void *what = (void *)(uintptr_t)request->word[1];
     struct ss_call unused;
     request->active = 0;
     if (request->word[0] == REQUEST_POST)
-        return ss_box_finish(rt, what);
-    return ss_meet_finish(rt, what, &unused);
+        return ss_box_finish(rt, kept(request));
+    return ss_meet_finish(rt, kept(request), &unused);
 }
 
 static enum ss_status threads_test(struct ss_rt *rt, struct ss_request *request,

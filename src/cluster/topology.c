@@ -235,7 +235,8 @@ enum ss_status ss_topology_order(const struct ss_place *places, int n,
     struct ss_topology made = {.ranks = n};
     size_t count = (size_t)n;
     struct item *items = ss_alloc(count, sizeof(*items), "places to sort");
-    struct item **first = ss_alloc(count, sizeof(*first), "nodes to sort");
+    struct item **first =
+        ss_alloc(count, sizeof(struct item *), "nodes to sort");
     int *index = ss_alloc(count, sizeof(*index), "an order of ranks");
     enum ss_status status = SS_ERR_NO_MEMORY;
     if (items && first && index) {
@@ -274,6 +275,7 @@ enum ss_status ss_topology_build_all(struct ss_rt *rt,
         ss_alloc((size_t)rt->size, sizeof(*all), "places of all ranks");
     enum ss_status status = all ? SS_OK : SS_ERR_NO_MEMORY;
     SS_TRY_GOTO(ss_agree_all(rt, status), status, out_all);
+    SS_ASSERT(all);
     status = ss_allgather_all(rt, mine, sizeof(*mine), all);
     if (status == SS_OK)
         status = ss_topology_order(all, rt->size, order, seed, &made);

@@ -192,9 +192,7 @@ static void nobody_to_blame(void **state)
     const struct ss_last_words busy[] = {computing(0), computing(1),
                                          waiting(2, 1, 1)};
     expect(busy, 3, 3,
-           "2 of 3 ranks were still computing when the deadline of block "
-           "passed: too slow, or the deadline too short",
-           -1);
+           "2 of 3 ranks were still computing (block) at the deadline", -1);
     expect(NULL, 0, 3, "no rank left last words", -1);
 }
 
