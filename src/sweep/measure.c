@@ -101,12 +101,12 @@ static enum ss_stop decide(const struct ss_context *context,
         .min_blocks = (size_t)config->measure_min_blocks,
         .max_blocks = (size_t)config->measure_max_blocks,
     };
-    const struct ss_samples *samples = run->samples;
-    size_t blocks = (size_t)samples->n_medians[SS_WHOLE];
 
     *next = 0;
     if (run->size == 0 || run->group < 0)
         return SS_STOP_PRECISE; /* idle and filler ranks have no say */
+    const struct ss_samples *samples = run->samples;
+    size_t blocks = (size_t)samples->n_medians[SS_WHOLE];
     return ss_stop_decide(&rule, samples->estimate, 2, blocks, spent,
                           run->budget_ns, next);
 }
