@@ -19,3 +19,12 @@ if(SS_BATS)
     set_tests_properties(watchdog_bats PROPERTIES TIMEOUT 120 PROCESSORS 2
         LABELS mpi ENVIRONMENT "SS_PROGRAM=$<TARGET_FILE:watchdog_program>")
 endif()
+
+# Virtual hosts with clocks of their own.
+add_executable(clock_program mpi/clock_program.c)
+target_link_libraries(clock_program PRIVATE ss_cluster ss_options)
+add_test(NAME cluster_clocks
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cluster/clocks.sh
+        $<TARGET_FILE:clock_program>)
+set_tests_properties(cluster_clocks PROPERTIES TIMEOUT 60 PROCESSORS 2
+    LABELS cluster SKIP_RETURN_CODE 77)
