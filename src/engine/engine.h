@@ -17,10 +17,10 @@
 #define SS_ENGINE_VERSION 1
 
 enum ss_engine_cap {
-    SS_CAP_VIRTUAL = 1,  /**< its clock is not the wall's */
-    SS_CAP_DEVICE = 2,   /**< drives an accelerator */
-    SS_CAP_DATA = 4,     /**< computes on real data */
-    SS_CAP_ASYNC = 8     /**< enqueue returns before the op is done */
+    SS_CAP_VIRTUAL = 1, /**< its clock is not the wall's */
+    SS_CAP_DEVICE = 2,  /**< drives an accelerator */
+    SS_CAP_DATA = 4,    /**< computes on real data */
+    SS_CAP_ASYNC = 8    /**< enqueue returns before the op is done */
 };
 
 struct ss_engine;
@@ -51,9 +51,9 @@ struct ss_engine_work {
 
 struct ss_block_spec {
     enum ss_variant variant;
-    int steps;      /**< including the first, which is dropped */
-    bool sampled;   /**< fill record->event */
-    int64_t number; /**< of the block in this point: seeds noise */
+    int steps;           /**< including the first, which is dropped */
+    bool sampled;        /**< fill record->event */
+    int64_t number;      /**< of the block in this point: seeds noise */
     int64_t deadline_ns; /**< host clock; 0: none */
 };
 
@@ -66,7 +66,8 @@ struct ss_block_spec {
  * Life: open, describe, { connect_all, load, [reset, {meet_all, block}...,
  * check_all] ..., unload, disconnect } per point, close. A block is
  * block_begin, { enqueue per op, mark } per step, drain, block_end: see exec.c,
- * the only caller of these five. No allocation between block_begin and block_end.
+ * the only caller of these five. No allocation between block_begin and
+ * block_end.
  */
 struct ss_engine_ops {
     const char *name;
