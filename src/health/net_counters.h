@@ -2,6 +2,8 @@
 #ifndef SS_HEALTH_NET_COUNTERS_H
 #define SS_HEALTH_NET_COUNTERS_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "store/schema.h"
 
