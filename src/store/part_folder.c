@@ -159,35 +159,43 @@ static int by_nature(const struct dirent **a, const struct dirent **b)
     return ss_natural_compare((*a)->d_name, (*b)->d_name);
 }
 
-static void append_words(const char *folder, const char *name,
-                         struct ss_buf *out)
+/* Words that cannot be read are not worth a run: only memory is. */
+static enum ss_status append_words(const char *folder, const char *name,
+                                   struct ss_buf *out)
 {
     char path[SS_PATH_MAX];
     struct ss_buf text;
+    enum ss_status status;
     if (!ss_format(path, sizeof path, "%s/%s", folder, name))
-        return;
-    if (ss_read_file(path, LAST_WORDS_MAX, &text) != SS_OK) {
+        return SS_OK;
+    status = ss_read_file(path, LAST_WORDS_MAX, &text);
+    if (status == SS_ERR_NO_MEMORY)
+        return status;
+    if (status != SS_OK) {
         ss_log(SS_LOG_WARN, ROOM, "%s", ss_error_text());
-        return;
+        return SS_OK;
     }
     ss_buf_printf(out, "%s:\n%s%s", name, ss_buf_text(&text),
                   text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
     ss_buf_free(&text);
+    return ss_buf_status(out);
 }
 
 enum ss_status ss_part_last_words(const char *folder, struct ss_buf *out)
 {
     struct dirent **names = NULL;
+    enum ss_status status = SS_OK;
     int n = scandir(folder, &names, only_last_words, by_nature);
     if (n < 0)
         return ss_fail(SS_ERR_CONFIG, "cannot open folder %s: %s", folder,
                        strerror(errno));
     for (int i = 0; i < n; i++) {
-        append_words(folder, names[i]->d_name, out);
+        if (status == SS_OK)
+            status = append_words(folder, names[i]->d_name, out);
         free(names[i]);
     }
     free(names);
-    return ss_buf_status(out);
+    return status;
 }
 
 static void remove_file(const char *folder, const char *name)

@@ -74,6 +74,15 @@ static void limit_memory(void)
 }
 #endif
 
+/* A handler of the parent's (MPI, a test frame) must not outlive a crash. */
+static void reset_signals(void)
+{
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGABRT,
+                                 SIGTRAP, SIGSYS, SIGXCPU, SIGTERM, SIGINT};
+    for (size_t i = 0; i < SS_COUNT_OF(deadly); i++)
+        signal(deadly[i], SIG_DFL);
+}
+
 static void run_child(int pipe_end, const char *path, enum ss_read_depth depth)
 {
     struct ss_file_want want = {.depth = depth, .keep = false};
@@ -82,8 +91,7 @@ static void run_child(int pipe_end, const char *path, enum ss_read_depth depth)
     int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (null_fd >= 0)
         dup2(null_fd, STDERR_FILENO); /* libhdf5's last gasps */
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
+    reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     set_limit(RLIMIT_CORE, 0);
     set_limit(RLIMIT_CPU, (rlim_t)cpu_seconds(path));
