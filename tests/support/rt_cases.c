@@ -153,16 +153,10 @@ static enum ss_status ring(struct ss_rt *rt, void *arg)
                          : rt->ops->send(rt, &token, sizeof(token), next, 9);
 }
 
-/* Two messages with one tag arrive in the order they were sent. */
-static enum ss_status ordered(struct ss_rt *rt, void *arg)
+static enum ss_status post_many(struct ss_rt *rt, int *value,
+                                struct ss_request *request)
 {
-    (void)arg;
-    struct ss_request request[MANY] = {{0}};
-    int value[MANY];
-    if (rt->size == 1 || rt->rank > 1)
-        return SS_OK;
     for (int i = 0; i < MANY; i++) {
-        value[i] = i * 3;
         if (rt->rank == 0)
             SS_TRY(
                 rt->ops->isend(rt, &value[i], sizeof(int), 1, 4, &request[i]));
@@ -170,10 +164,32 @@ static enum ss_status ordered(struct ss_rt *rt, void *arg)
             SS_TRY(
                 rt->ops->irecv(rt, &value[i], sizeof(int), 0, 4, &request[i]));
     }
-    for (int i = MANY - 1; i >= 0; i--)
-        SS_TRY(rt->ops->wait(rt, &request[i]));
-    for (int i = 0; i < MANY; i++)
-        RT_CHECK(value[i] == i * 3);
+    return SS_OK;
+}
+
+/* Messages with one tag arrive in the order they were sent, whether they or
+ * their receives came first. */
+static enum ss_status ordered(struct ss_rt *rt, void *arg)
+{
+    (void)arg;
+    struct ss_request request[MANY] = {{0}};
+    int value[MANY] = {0};
+    char go = 0;
+    if (rt->size == 1 || rt->rank > 1)
+        return SS_OK;
+    for (int first = 0; first < 2; first++) {
+        for (int i = 0; i < MANY && rt->rank == 0; i++)
+            value[i] = i * 3 + first;
+        if (rt->rank != first)
+            SS_TRY(rt->ops->recv(rt, &go, 1, first, 5));
+        SS_TRY(post_many(rt, value, request));
+        if (rt->rank == first)
+            SS_TRY(rt->ops->send(rt, &go, 1, 1 - first, 5));
+        for (int i = MANY - 1; i >= 0; i--)
+            SS_TRY(rt->ops->wait(rt, &request[i]));
+        for (int i = 0; i < MANY; i++)
+            RT_CHECK(value[i] == i * 3 + first);
+    }
     return SS_OK;
 }
 
