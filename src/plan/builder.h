@@ -23,8 +23,7 @@ struct ss_block {
 
 /** Places in WORK. */
 enum ss_slot {
-    SS_SLOT_DX0, /**< gradients between blocks, in turn */
-    SS_SLOT_DX1,
+    SS_SLOT_DX,      /**< gradient between blocks: read before it is replaced */
     SS_SLOT_DACT,    /**< gradient of a row Linear's input */
     SS_SLOT_DJOIN,   /**< gradient of a gate */
     SS_SLOT_SINK,    /**< outputs that nobody reads */

@@ -159,7 +159,6 @@ static void wait_for_output(struct ss_builder *b)
 void ss_plan_backward(struct ss_builder *b)
 {
     struct ss_span dy = ss_place_const(b, SS_CONST_DY);
-    enum ss_slot free_slot = SS_SLOT_DX0;
     b->backward = true;
     wait_for_output(b);
     for (b->layer = (int)b->model->layers - 1; b->layer >= 0; b->layer--) {
@@ -167,11 +166,10 @@ void ss_plan_backward(struct ss_builder *b)
             struct step s = {.block = &b->block[i],
                              .x = ss_place_block_input(b, b->layer, i),
                              .dy = dy,
-                             .dx = ss_place_work(b, free_slot),
+                             .dx = ss_place_work(b, SS_SLOT_DX),
                              .wants_dx = b->layer > 0 || i > 0 || b->tp > 1};
             push_block(b, &s);
             dy = s.dx;
-            free_slot = free_slot == SS_SLOT_DX0 ? SS_SLOT_DX1 : SS_SLOT_DX0;
         }
     }
     b->layer = -1;

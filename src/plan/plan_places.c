@@ -81,8 +81,7 @@ static uint64_t place_work(struct ss_builder *b)
         if (ss_is_sink(b, i))
             sink = larger(sink, ss_local_out(b, i));
     }
-    b->work_at[SS_SLOT_DX0] = take(&end, b->rows_between * hidden);
-    b->work_at[SS_SLOT_DX1] = take(&end, b->rows_between * hidden);
+    b->work_at[SS_SLOT_DX] = take(&end, b->rows_between * hidden);
     b->work_at[SS_SLOT_DACT] = take(&end, b->rows * row_in);
     b->work_at[SS_SLOT_DJOIN] = take(&end, b->rows * gate);
     b->work_at[SS_SLOT_SINK] = take(&end, b->rows * sink);

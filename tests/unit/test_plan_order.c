@@ -116,6 +116,33 @@ static void check_races(const struct order *o)
     }
 }
 
+/* Places of activations and work do not overlap: two operands that share an
+ * element start at the same one. */
+static void check_places(const struct ss_plan *p, int i, int j)
+{
+    struct range a[4], b[4];
+    int na = ranges_of(p, &p->op[i], a), nb = ranges_of(p, &p->op[j], b);
+    for (int x = 0; x < na; x++) {
+        for (int y = 0; y < nb; y++) {
+            bool shared = a[x].buf == b[y].buf && a[x].from < b[y].to &&
+                          b[y].from < a[x].to;
+            if (shared && a[x].from != b[y].from &&
+                (a[x].buf == SS_BUF_ACT || a[x].buf == SS_BUF_WORK ||
+                 a[x].buf == SS_BUF_INPUT))
+                fail_msg("places of ops %d (%s) and %d (%s) overlap", i,
+                         p->op[i].name, j, p->op[j].name);
+        }
+    }
+}
+
+static void check_all_places(const struct order *o)
+{
+    for (int j = 0; j < o->plan->n_ops; j++) {
+        for (int i = 0; i <= j; i++)
+            check_places(o->plan, i, j);
+    }
+}
+
 /* Is wait w of op i implied by the op before it on its lane or another wait? */
 static bool is_redundant(const struct order *o, int i, int w)
 {
@@ -158,6 +185,7 @@ static void check(const struct plan_case *c)
     plan_case_build(c, &plan);
     make_order(&plan, &o);
     check_races(&o);
+    check_all_places(&o);
     check_no_redundant_wait(&o);
     check_end(&o);
     ss_free(o.done);
@@ -166,15 +194,16 @@ static void check(const struct plan_case *c)
 
 static void all_layouts(void **state)
 {
-    static const char *const models[] = {"mlp", "gpt2-124m", "llama-8b"};
+    static const char *const models[] = {
+        "mlp", "gpt2-124m", "llama-8b", "tests/fixtures/model/llama-tiny.json"};
     (void)state;
-    for (int i = 0; i < 3 * 2 * 3 * 2 * 2; i++) {
-        struct plan_case c = {.model = models[i % 3],
-                              .dp = 1 + i / 3 % 2,
-                              .tp = i / 6 % 3 == 0 ? 1 : 2,
-                              .sp = i / 6 % 3 == 2,
-                              .micro = 1 + 2 * (i / 18 % 2),
-                              .bucket = i / 36 ? 1 : 4 << 20,
+    for (int i = 0; i < 4 * 2 * 3 * 2 * 2; i++) {
+        struct plan_case c = {.model = models[i % 4],
+                              .dp = 1 + i / 4 % 2,
+                              .tp = i / 8 % 3 == 0 ? 1 : 2,
+                              .sp = i / 8 % 3 == 2,
+                              .micro = 1 + 2 * (i / 24 % 2),
+                              .bucket = i / 48 ? 1 : 4 << 20,
                               .layers = 3,
                               .tokens = 768};
         check(&c);

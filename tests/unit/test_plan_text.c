@@ -72,8 +72,8 @@ static void folds(void **state)
     int lines = check(&c, NULL);
     (void)state;
     assert_in_range(lines, 100, 250);
-    c.layers = 1000;
-    c.micro = 16;
+    c.layers = 500;
+    c.micro = 8;
     assert_int_equal(check(&c, NULL), lines);
 }
 
