@@ -2,8 +2,6 @@
 #ifndef SS_REPORT_REPORT_H
 #define SS_REPORT_REPORT_H
 
-#include "timing/phase.h"
-
 #include "analysis/result.h"
 #include "base/str.h"
 

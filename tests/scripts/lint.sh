@@ -132,7 +132,9 @@ scripts() { # files whose first line names a shell
 check_shell() {
     report shell "$({
         scripts | xargs -r shellcheck -f gcc
-        files '*.bats' | xargs -r shellcheck -s bats -f gcc
+        # planted scripts expand later (SC2016); bats sets variables (the rest)
+        files '*.bats' | xargs -r shellcheck -s bats \
+            -e SC2016,SC2030,SC2031,SC2154 -f gcc
     } 2>&1)"
 }
 

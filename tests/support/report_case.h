@@ -2,8 +2,6 @@
 #ifndef SS_TESTS_REPORT_CASE_H
 #define SS_TESTS_REPORT_CASE_H
 
-#include "timing/phase.h"
-
 #include "analysis/result.h"
 
 enum { CASE_RANKS = 4, CASE_NODES = 2, CASE_POINTS = 5, CASE_FINDINGS = 2 };

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Scripts of launch/, slurm/, tests/ and .ci/, with planted tools on PATH.
+find_program(SS_BATS bats)
+if(SS_BATS)
+    foreach(name quickstart sbatch lint tests_run readme_report)
+        add_test(NAME bats_${name}
+            COMMAND ${SS_BATS} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${name}.bats)
+        set_tests_properties(bats_${name} PROPERTIES LABELS script TIMEOUT 120)
+    endforeach()
+    if(TARGET stepscale)
+        add_test(NAME bats_install COMMAND ${SS_BATS}
+            ${CMAKE_CURRENT_SOURCE_DIR}/scripts/install.bats)
+        set_tests_properties(bats_install PROPERTIES LABELS script TIMEOUT 120
+            ENVIRONMENT SS_BUILD=${CMAKE_BINARY_DIR})
+    endif()
+endif()
+
+# results/README.md says what the program is made from.
+add_executable(doc_tables support/doc_tables.c)
+target_link_libraries(doc_tables PRIVATE ss_store ss_config ss_options)
+add_test(NAME doc_tables
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/doc_tables.sh
+        $<TARGET_FILE:doc_tables>)
+set_tests_properties(doc_tables PROPERTIES LABELS script TIMEOUT 30)
