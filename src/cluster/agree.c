@@ -44,18 +44,20 @@ static void compose(const struct ss_rt *rt, enum ss_status status,
 {
     const char *text = ss_error_text();
     char others[48] = "";
-    if (was_agreed(text)) {
+    if (!*text)
+        text = ss_status_text(status);
+    /* a mistake that all ranks share (a wrong option) is nobody's in particular
+     */
+    if (was_agreed(text) || failed == (uint64_t)rt->size) {
         (void)ss_copy(out, SS_ERROR_TEXT_MAX, text);
         return;
     }
-    if (!*text)
-        text = ss_status_text(status);
     if (failed > 1)
         (void)ss_format(others, sizeof(others), " (and %llu more rank%s)",
                         (unsigned long long)failed - 1, failed > 2 ? "s" : "");
     int room = SS_ERROR_TEXT_MAX - 100 - (int)sizeof(others);
     (void)ss_format(out, SS_ERROR_TEXT_MAX, "rank %d on %s: %.*s%s",
-                    rt->world_rank, rt->host, room, text, others);
+                    ss_rt_named_rank(rt), rt->host, room, text, others);
 }
 
 enum ss_status ss_agree_all(struct ss_rt *rt, enum ss_status mine)

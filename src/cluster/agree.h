@@ -8,11 +8,13 @@
  * Collective error agreement: all ranks return the same status, the largest
  * contributed (ties: the lowest rank), and hold the same error text: "rank 2
  * on node07: cannot allocate 18.2 GB (out of memory)", with " (and 3 more
- * ranks)" where others failed too. One allreduce of 8 bytes when all is well,
- * plus another and one broadcast otherwise. The rank named is world_rank, the
- * launcher's number. A text that was agreed on before is kept as it is. Called before and after every collective
- * set-up and between blocks; never inside a timed region. If the agreement
- * itself fails the transport's status is returned.
+ * ranks)" where others failed too; where all ranks failed alike, the text
+ * alone. One allreduce of 8 bytes when all is well, plus another and one
+ * broadcast otherwise. The rank named is the logical one, the launcher's before
+ * there is an order. A text that was agreed on before is kept as it is. Called
+ * before and after every collective set-up and between blocks; never inside a
+ * timed region. If the agreement itself fails the transport's status is
+ * returned.
  */
 enum ss_status ss_agree_all(struct ss_rt *rt, enum ss_status mine);
 

@@ -70,9 +70,10 @@ struct ss_rt_ops {
      * send == NULL means in place where MPI allows it. Started in the same
      * order on all ranks of this runtime.
      */
-    enum ss_status (*icollective)(struct ss_rt *, enum ss_coll, const void *send,
-                                  void *recv, size_t count, enum ss_dtype,
-                                  enum ss_red, int root, struct ss_request *);
+    enum ss_status (*icollective)(struct ss_rt *, enum ss_coll,
+                                  const void *send, void *recv, size_t count,
+                                  enum ss_dtype, enum ss_red, int root,
+                                  struct ss_request *);
     /** done = 1 when complete; progresses. Inactive requests are done. */
     enum ss_status (*test)(struct ss_rt *, struct ss_request *, int *done);
     enum ss_status (*wait)(struct ss_rt *, struct ss_request *);
@@ -91,6 +92,9 @@ struct ss_rt {
     int rank, size;
     /** Rank in MPI_COMM_WORLD or its like, whatever the splits. */
     int world_rank;
+    /** Logical rank + 1 below the logical world, which messages name; 0: none
+     * yet. Inherited by splits. */
+    int logical;
     char host[64];
 };
 
@@ -133,16 +137,23 @@ static inline enum ss_status ss_gather_all(struct ss_rt *rt, const void *send,
 {
     return rt->ops->gather_all(rt, send, len, recv, root);
 }
-static inline enum ss_status ss_allgather_all(struct ss_rt *rt,
-                                              const void *send, size_t len,
-                                              void *recv)
+static inline enum ss_status
+ss_allgather_all(struct ss_rt *rt, const void *send, size_t len, void *recv)
 {
     return rt->ops->allgather_all(rt, send, len, recv);
 }
 static inline enum ss_status ss_split_all(struct ss_rt *rt, int color, int key,
                                           struct ss_rt **out)
 {
-    return rt->ops->split_all(rt, color, key, out);
+    SS_TRY(rt->ops->split_all(rt, color, key, out));
+    if (*out)
+        (*out)->logical = rt->logical;
+    return SS_OK;
+}
+/** The rank that a message to the user names. */
+static inline int ss_rt_named_rank(const struct ss_rt *rt)
+{
+    return rt->logical > 0 ? rt->logical - 1 : rt->world_rank;
 }
 /** Variable lengths, gathered to root in rank order: recv and lens (size
  * entries) on root only, recv allocated with ss_alloc. In pieces of <= 64 MB;

@@ -22,14 +22,24 @@ static struct ss_seat *seat_of(const struct ss_rt *rt)
     return &ss_crew_of(rt)->seat[rt->world_rank];
 }
 
+static void unblock(struct ss_crew *crew, struct ss_seat *seat)
+{
+    crew->blocked -= seat->blocked;
+    seat->blocked = false;
+}
+
 void ss_threads_wake(struct ss_crew *crew, int seat)
 {
-    struct ss_seat *sleeper = &crew->seat[seat];
-    if (sleeper->blocked) {
-        sleeper->blocked = false;
-        crew->blocked--;
-    }
-    pthread_cond_broadcast(&sleeper->wake);
+    unblock(crew, &crew->seat[seat]);
+    pthread_cond_broadcast(&crew->seat[seat].wake);
+}
+
+void ss_threads_wake_team(struct ss_rt *rt)
+{
+    struct ss_team *team = ss_team_of(rt);
+    for (int i = 0; i < team->size; i++)
+        unblock(team->crew, &team->crew->seat[team->seat[i]]);
+    seat_of(rt)->calls = team;
 }
 
 void ss_threads_kill(struct ss_crew *crew, const char *format, ...)
@@ -72,10 +82,8 @@ void ss_threads_sleep_until(struct ss_rt *rt, const bool *done)
         if (!crew->dead)
             pthread_cond_wait(&seat->wake, &crew->lock);
     }
-    if (own && seat->blocked) {
-        seat->blocked = false;
-        crew->blocked--;
-    }
+    if (own)
+        unblock(crew, seat);
 }
 
 enum ss_status ss_threads_enter(struct ss_rt *rt)
@@ -95,7 +103,13 @@ enum ss_status ss_threads_enter(struct ss_rt *rt)
 
 void ss_threads_leave(struct ss_rt *rt)
 {
-    pthread_mutex_unlock(&ss_crew_of(rt)->lock);
+    struct ss_seat *seat = seat_of(rt);
+    struct ss_team *team = seat->calls;
+    seat->calls = NULL;
+    pthread_mutex_unlock(&seat->crew->lock);
+    /* Lives on: this rank holds a handle of it. */
+    for (int i = 0; team && i < team->size; i++)
+        pthread_cond_broadcast(&team->crew->seat[team->seat[i]].wake);
 }
 
 void ss_rt_threads_fail_at(struct ss_rt *rt, long n)

@@ -93,6 +93,7 @@ struct ss_seat {
     pthread_t thread; /**< the rank's own, under the lock */
     pthread_cond_t wake;
     bool started, blocked;
+    struct ss_team *calls; /**< all of it is woken when this rank unlocks */
     long fail_in;
     enum ss_status status;
 };
@@ -118,7 +119,10 @@ extern const struct ss_rt_ops ss_threads_ops;
 /** Takes the lock and counts a call: a planted failure or a dead world is
  * SS_ERR_TRANSPORT, with the lock released. */
 enum ss_status ss_threads_enter(struct ss_rt *rt);
+/** Unlocks; then wakes the team that ss_threads_wake_team noted, so that 400
+ * sleepers do not wake only to wait for the lock. */
 void ss_threads_leave(struct ss_rt *rt);
+void ss_threads_wake_team(struct ss_rt *rt);
 void ss_threads_kill(struct ss_crew *crew, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void ss_threads_wake(struct ss_crew *crew, int seat);

@@ -65,8 +65,7 @@ enum ss_status ss_meet_start(struct ss_rt *rt, const struct ss_call *call,
             meeting->call[i].kind--;
         ss_meet_compute(team, meeting);
         meeting->done = true;
-        for (int i = 0; i < team->size; i++)
-            ss_threads_wake(crew, team->seat[i]);
+        ss_threads_wake_team(rt);
     }
     *out = meeting;
     return SS_OK;

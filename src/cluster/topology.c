@@ -300,9 +300,11 @@ enum ss_status ss_topology_world_all(struct ss_rt *rt,
     struct ss_rt *world = NULL;
     enum ss_status status = ss_split_all(rt, 0, key, &world);
     status = ss_agree_all(rt, status);
-    if (status == SS_OK)
-        *out = world;
-    else
+    if (status != SS_OK) {
         ss_rt_close(world);
-    return status;
+        return status;
+    }
+    world->logical = key + 1;
+    *out = world;
+    return SS_OK;
 }

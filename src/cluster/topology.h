@@ -7,29 +7,29 @@
 /** What one rank says of its place. Plain data, gathered over all ranks. */
 struct ss_place {
     int32_t mpi_rank;
-    int32_t local_rank;      /**< within the shared-memory split */
-    int32_t node;            /**< index in node order, set by ss_topology_* */
-    int32_t device;          /**< index of the device on its node, -1: none */
-    int32_t domain;          /**< index of the domain, set here */
-    int32_t cores;           /**< cores of this rank's cpuset */
-    int32_t sharers;         /**< ranks of this host whose cpuset overlaps, itself
-                              * included: 1 = alone */
+    int32_t local_rank; /**< within the shared-memory split */
+    int32_t node;       /**< index in node order, set by ss_topology_* */
+    int32_t device;     /**< index of the device on its node, -1: none */
+    int32_t domain;     /**< index of the domain, set here */
+    int32_t cores;      /**< cores of this rank's cpuset */
+    int32_t sharers;    /**< ranks of this host whose cpuset overlaps, itself
+                         * included: 1 = alone */
     int32_t pad;
-    uint64_t fabric[2];      /**< NVML fabric cluster uuid hash + clique; 0: none */
+    uint64_t fabric[2]; /**< NVML fabric cluster uuid hash + clique; 0: none */
     char host[64];
     char boot_id[40];
-    char bus_id[24];         /**< PCI bus id of the device, "" for a CPU share */
-    char uuid[48];           /**< device; "" for a CPU share */
+    char bus_id[24]; /**< PCI bus id of the device, "" for a CPU share */
+    char uuid[48];   /**< device; "" for a CPU share */
     char device_name[64];
-    char cpuset[128];        /**< list format, cut with "..." */
-    char block[64];          /**< scheduler topology (SLURM_TOPOLOGY_ADDR) */
+    char cpuset[128]; /**< list format, cut with "..." */
+    char block[64];   /**< scheduler topology (SLURM_TOPOLOGY_ADDR) */
 };
 
 /** The machine as all ranks see it; `place[i]` is logical rank i. */
 struct ss_topology {
     int ranks, nodes, domains;
-    int min_devices; /**< ranks on the smallest node */
-    int max_domain;  /**< ranks of the largest domain */
+    int min_devices;        /**< ranks on the smallest node */
+    int max_domain;         /**< ranks of the largest domain */
     struct ss_place *place; /**< [ranks], owned */
     char (*node_name)[64];  /**< [nodes], owned */
 };
@@ -66,10 +66,10 @@ int ss_topology_nodes_of(const struct ss_topology *topology, int first, int n);
  * last rank is covered.
  */
 struct ss_grouping {
-    int size;  /**< ranks per group */
-    int first; /**< logical rank where group 0 starts */
-    int count; /**< groups of the curve */
-    int passes; /**< 1 or 2 */
+    int size;                      /**< ranks per group */
+    int first;                     /**< logical rank where group 0 starts */
+    int count;                     /**< groups of the curve */
+    int passes;                    /**< 1 or 2 */
     int filler_first, filler_size; /**< size 0: none */
 };
 void ss_grouping_make(int world, int size, int unit, int pass,

@@ -12,16 +12,17 @@
  */
 struct ss_progress {
     _Atomic int64_t point, block, step;
-    _Atomic int64_t op;          /**< op entered, -1: none */
-    _Atomic int64_t last_op;     /**< last op finished */
-    _Atomic int64_t collective;  /**< op index of the collective waited for, -1 */
-    _Atomic int64_t nth;         /**< its n-th call in this point */
-    _Atomic int64_t n_calls;     /**< collectives entered in this point */
+    _Atomic int64_t op;      /**< op entered, -1: none */
+    _Atomic int64_t last_op; /**< last op finished */
+    _Atomic int64_t
+        collective;          /**< op index of the collective waited for, -1 */
+    _Atomic int64_t nth;     /**< its n-th call in this point */
+    _Atomic int64_t n_calls; /**< collectives entered in this point */
 };
 
 struct ss_watchdog_args {
-    struct ss_rt *rt;              /**< logical world; for rank, host, abort */
-    const char *folder;            /**< the .part folder, or NULL */
+    struct ss_rt *rt;   /**< logical world; for rank, host, abort */
+    const char *folder; /**< the .part folder, or NULL */
     const char *run_id;
     int nodes;
     /** Names op i of the current plan for the last words; NULL: its number. */
@@ -58,8 +59,8 @@ struct ss_last_words {
     int rank;
     char host[64];
     char run_id[40];
-    char why[64];      /**< "deadline", "SIGTERM" */
-    char phase[64];    /**< what was armed: "block", "connect", ... */
+    char why[64];   /**< "deadline", "SIGTERM" */
+    char phase[64]; /**< what was armed: "block", "connect", ... */
     int64_t point, block, step, op, last_op, collective, nth;
     char op_name[96];
     int in_collective; /**< 0: computing */
