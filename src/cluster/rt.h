@@ -92,10 +92,10 @@ struct ss_rt {
     int rank, size;
     /** Rank in MPI_COMM_WORLD or its like, whatever the splits. */
     int world_rank;
+    char host[64];
     /** Logical rank + 1 below the logical world, which messages name; 0: none
      * yet. Inherited by splits. */
     int logical;
-    char host[64];
 };
 
 /**
