@@ -16,11 +16,12 @@
     }
 
 /** Everything unknown. */
-static void clear(const struct ss_point_row *meta, struct ss_point_result *out)
+static void clear(const struct ss_point_data *data, struct ss_point_result *out)
 {
     const struct ss_ratio unknown = {NAN, NAN, NAN};
 
-    *out = (struct ss_point_result){.meta = meta, .slowest_group = -1};
+    *out = (struct ss_point_result){
+        .meta = &data->meta, .data = data, .slowest_group = -1};
     out->step = NO_ESTIMATE;
     out->efficiency = unknown;
     out->slowest_efficiency = out->step_min_ms = out->step_max_ms = NAN;
@@ -244,7 +245,7 @@ enum ss_status ss_point_fill(const struct ss_run_data *run,
 {
     const struct ss_point_row *meta = &stat->data->meta;
 
-    clear(meta, out);
+    clear(stat->data, out);
     if (meta->shared_devices)
         out->flags |= SS_FLAG_SHARED_DEVICES;
     out->clock_bound_us = (double)meta->clock_bound_ns * 1e-3;

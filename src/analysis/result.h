@@ -80,6 +80,7 @@ struct ss_rank_result {
  */
 struct ss_point_result {
     const struct ss_point_row *meta;
+    const struct ss_point_data *data; /**< meta and samples: into run data */
     int slowest_group;
     double slowest_efficiency;
     struct ss_estimate step;         /**< ms, of the median group by T */

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report's first line: what an engineer repeats to the next one. Takes the
+ * largest point that counts, its efficiency, and where the rest went. Must not
+ * compute anything that the result does not hold.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/verdict.h"
+#include "base/str.h"
+
+#define MAX_LOSSES 4
+#define LEAST_SHARE 0.005 /* below, it would read 0 % */
+
+struct loss {
+    char what[96];
+    double share;
+};
+struct losses {
+    struct loss v[16];
+    int n;
+};
+
+static void add_loss(struct losses *list, const char *what, double ms,
+                     double t_ms)
+{
+    double share = ms / t_ms;
+    int at = list->n;
+
+    if (!(share >= LEAST_SHARE) || list->n == (int)SS_COUNT_OF(list->v))
+        return;
+    for (; at > 0 && list->v[at - 1].share < share; at--)
+        list->v[at] = list->v[at - 1];
+    ss_copy(list->v[at].what, sizeof(list->v[at].what), what);
+    list->v[at].share = share;
+    list->n++;
+}
+
+/** Whom the persistent waiting is for, as far as a finding names it. */
+static void waiting_words(const struct ss_result *result, char *out,
+                          size_t size)
+{
+    for (int i = 0; i < result->n_findings; i++) {
+        const struct ss_finding *f = &result->finding[i];
+        if (f->kind == SS_SLOW_NODE) {
+            ss_format(out, size, "waiting for %s", f->node);
+            return;
+        }
+        if (f->kind == SS_STRAGGLER_RANK || f->kind == SS_SLOW_DEVICE) {
+            ss_format(out, size, "waiting for rank %d (%s)", f->rank, f->node);
+            return;
+        }
+    }
+    ss_copy(out, size, "waiting for late ranks");
+}
+
+static void collect(const struct ss_result *result,
+                    const struct ss_point_result *p, struct losses *list)
+{
+    char words[96];
+    double t = p->sampled_ms;
+
+    waiting_words(result, words, sizeof(words));
+    add_loss(list, words, p->wait_persistent_ms, t);
+    add_loss(list, "jitter", p->wait_jitter_ms, t);
+    for (int d = 0; d < SS_DIMS; d++) {
+        ss_format(words, sizeof(words), "%s transfer",
+                  ss_dim_name((enum ss_dim)d));
+        add_loss(list, words, p->transfer_by[d], t);
+    }
+    add_loss(list, "short blocked spans", p->unsplit_ms, t);
+    add_loss(list, "interference", p->interference_ms, t);
+    add_loss(list, "pipeline bubble", p->bubble_ms, t);
+    add_loss(list, "input", p->input_ms, t);
+    add_loss(list, "launch", p->launch_ms, t);
+    add_loss(list, "unexplained", p->other_ms, t);
+}
+
+static bool measured(const struct ss_point_result *p)
+{
+    return !isnan(p->step.median);
+}
+
+/** Is a the better headline? Fit before unfit, larger before smaller; of equal
+ * size the first, which is weak before strong. */
+static bool better(const struct ss_point_result *a,
+                   const struct ss_point_result *b)
+{
+    bool a_ok = strcmp(a->status, "ok") == 0;
+    bool b_ok = strcmp(b->status, "ok") == 0;
+
+    if (a_ok != b_ok)
+        return a_ok;
+    return a->meta->size > b->meta->size;
+}
+
+static const struct ss_point_result *headline(const struct ss_result *result)
+{
+    const struct ss_point_result *best = NULL;
+
+    for (int i = 0; i < result->n_points; i++) {
+        const struct ss_point_result *p = &result->point[i];
+        if (measured(p) && (!best || better(p, best)))
+            best = p;
+    }
+    return best;
+}
+
+static void size_words(const struct ss_point_result *p, char *out, size_t size)
+{
+    const char *axis = p->meta->axis;
+    int n = p->meta->size;
+    char head[40];
+
+    ss_format(head, sizeof(head), "%d device%s", n, n == 1 ? "" : "s");
+    if (!isnan(p->efficiency.value) && n != p->meta->base_size &&
+        (axis[0] == '\0' || strcmp(axis, "dp") == 0))
+        ss_format(out, size, "%s: %.0f %% of ideal%s", head,
+                  100 * p->efficiency.value,
+                  strcmp(p->meta->mode, "strong") == 0 ? " (strong scaling)"
+                                                       : "");
+    else if (n > 1 && !isnan(p->parallel_efficiency))
+        ss_format(out, size, "%s: parallel efficiency %.0f %%, %.3g ms a step",
+                  head, 100 * p->parallel_efficiency, p->step.median);
+    else if (!isnan(p->tokens_per_s))
+        ss_format(out, size, "%s: %.3g ms a step, %.0f tokens/s", head,
+                  p->step.median, p->tokens_per_s);
+    else
+        ss_format(out, size, "%s: %.3g ms a step", head, p->step.median);
+}
+
+static void append(char *out, size_t size, const char *text)
+{
+    size_t at = strlen(out);
+
+    ss_copy(out + at, size - at, text);
+}
+
+static void write_point(const struct ss_result *result,
+                        const struct ss_point_result *p, char *out, size_t size)
+{
+    struct losses losses = {.n = 0};
+    char part[128];
+
+    size_words(p, out, size);
+    collect(result, p, &losses);
+    for (int i = 0; i < losses.n && i < MAX_LOSSES; i++) {
+        ss_format(part, sizeof(part), "%s%.0f %% %s", i ? ", " : "; ",
+                  100 * losses.v[i].share, losses.v[i].what);
+        append(out, size, part);
+    }
+    if (strcmp(p->status, "ok") != 0) {
+        ss_format(part, sizeof(part), " (%s)", p->status);
+        append(out, size, part);
+    }
+}
+
+static void write_none(const struct ss_result *result, char *out, size_t size)
+{
+    for (int i = 0; i < result->n_points; i++)
+        if (result->point[i].meta->reason[0] != '\0') {
+            ss_format(out, size, "no point was measured: %s",
+                      result->point[i].meta->reason);
+            return;
+        }
+    ss_copy(out, size, "no point was measured");
+}
+
+void ss_sentence_write(struct ss_result *result, const char *hang_sentence)
+{
+    const struct ss_point_result *p = headline(result);
+    size_t size = sizeof(result->sentence);
+
+    result->sentence[0] = '\0';
+    if (hang_sentence && hang_sentence[0] != '\0') {
+        ss_copy(result->sentence, size, hang_sentence);
+        if (!p)
+            return;
+        append(result->sentence, size, "; ");
+    }
+    size_t at = strlen(result->sentence);
+    if (p)
+        write_point(result, p, result->sentence + at, size - at);
+    else
+        write_none(result, result->sentence, size);
+}
