@@ -258,7 +258,6 @@ static enum ss_status gather_tables(struct ss_context *context,
     rank_row(context, run, &mine);
     SS_TRY(gather(context, &mine, sizeof(mine), &rows, "rank rows"));
     data->rank = rows;
-    data->n_ranks = context->world->size;
     rows = NULL;
     SS_TRY(gather_rows(context, samples ? samples->terms : NULL,
                        sizeof(struct ss_terms_row),
@@ -313,6 +312,7 @@ enum ss_status ss_point_collect_all(struct ss_context *context,
                    120 * SS_NS_PER_S + context->world->size * SS_NS_PER_MS,
                    "gathering of samples");
     data->meta = run->meta;
+    data->n_ranks = context->world->size;
     SS_TRY(agree_shape(context, run, &shape));
     SS_TRY(gather_steps(context, run, &shape, data));
     SS_TRY(gather_blocks(context, run, &shape, data));
