@@ -4,10 +4,26 @@
  * the exit code; knows nothing else.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "commands/commands.h"
+
+/** Started by a launcher as another rank than the first: it has nothing to
+ * say that rank 0 does not, and its code could end rank 0 before it spoke. */
+static bool is_other_rank(void)
+{
+    static const char *const ranks[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "PMI_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < SS_COUNT_OF(ranks); i++) {
+        const char *rank = getenv(ranks[i]);
+        if (rank)
+            return strcmp(rank, "0") != 0;
+    }
+    return false;
+}
 
 static int unknown(const char *word)
 {
@@ -18,11 +34,18 @@ static int unknown(const char *word)
         names[n++] = c->name;
     names[n] = NULL;
     const char *near = ss_nearest(word, names);
-    fprintf(stderr,
-            "stepscale: unknown command \"%s\"%s%s%s; see "
-            "`stepscale --help`\n",
-            word, near ? "; did you mean \"" : "", near ? near : "",
-            near ? "\"?" : "");
+    if (is_other_rank())
+        return 0;
+    if (near)
+        fprintf(stderr,
+                "stepscale: unknown command \"%s\"; did you mean \"%s\"? "
+                "`stepscale --help` lists all\n",
+                word, near);
+    else
+        fprintf(stderr,
+                "stepscale: unknown command \"%s\"; `stepscale --help` lists "
+                "all\n",
+                word);
     return 2;
 }
 

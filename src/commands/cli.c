@@ -304,6 +304,14 @@ static enum ss_status read_yaml_all(const struct ss_cli *cli, struct ss_rt *rt,
     return len > 0 ? ss_bcast_all(rt, yaml->data, (size_t)len, 0) : SS_OK;
 }
 
+/** One problem is said by the status; several are listed before it. */
+static bool is_list(const struct ss_buf *problems)
+{
+    const char *end = strchr(ss_buf_text(problems), '\n');
+
+    return end && end[1];
+}
+
 extern char **environ;
 
 enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
@@ -324,7 +332,7 @@ enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
         sources.yaml_len = yaml.len;
     }
     status = ss_config_resolve(&sources, out, &problems);
-    if (status != SS_OK && (!rt || rt->rank == 0))
+    if (status != SS_OK && (!rt || rt->rank == 0) && is_list(&problems))
         fputs(ss_buf_text(&problems), stderr);
     if (rt)
         status = ss_agree_all(rt, status);

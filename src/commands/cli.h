@@ -51,8 +51,8 @@ enum ss_status ss_cli_parse(const char *command, unsigned options, int argc,
 
 /**
  * The configuration of this process: YAML file (read by rank 0 and broadcast
- * as bytes when rt is not NULL), environment, settings. Problems are printed
- * to stderr by rank 0, a line each.
+ * as bytes when rt is not NULL), environment, settings. Several problems are
+ * printed to stderr by rank 0, a line each; one is in the status alone.
  */
 enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
                                  struct ss_config *out);

@@ -113,6 +113,29 @@ static void join_words(int argc, char **argv, struct ss_buf *out)
         ss_buf_printf(out, " %s", argv[i]);
 }
 
+/** FNV-1a, with an end mark so that "a","b" is not "ab". */
+static uint64_t add_word(uint64_t hash, const char *word)
+{
+    for (; word && *word; word++)
+        hash = (hash ^ (unsigned char)*word) * 0x100000001b3u;
+    return (hash ^ 0xffu) * 0x100000001b3u;
+}
+
+/** Options that decide which collective steps come next; settings are
+ * compared later, as the configuration that they make. */
+static enum ss_status agree_options_all(struct ss_rt *rt,
+                                        const struct ss_cli *cli)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    hash = add_word(hash, cli->config_file);
+    hash = add_word(hash, cli->engine);
+    hash = add_word(hash, cli->dry_run ? "dry" : "");
+    hash = add_word(hash, cli->help ? "help" : "");
+    return ss_agree_word_all(rt, hash,
+                             "--config, --engine, --dry-run or --help");
+}
+
 static enum ss_status prepare_all(int argc, char **argv, struct ss_rt *rt,
                                   struct ss_cli *cli, struct ss_config *config,
                                   struct ss_rules *rules)
@@ -122,6 +145,7 @@ static enum ss_status prepare_all(int argc, char **argv, struct ss_rt *rt,
                      argv, rt->rank == 0, cli);
 
     SS_TRY(ss_agree_all(rt, status));
+    SS_TRY(agree_options_all(rt, cli));
     if (cli->help)
         return SS_OK;
     ss_log_setup(rank_logs(cli->log_ranks, rt->rank) ? cli->log_level
