@@ -164,6 +164,15 @@ static void strong_below_min_tokens_is_skipped_with_a_reason(void **state)
     ss_sweep_free(&sweep);
 }
 
+static int differences(const struct ss_slot *a, const struct ss_slot *b, int n)
+{
+    int differ = 0;
+
+    for (int i = 0; i < n; i++)
+        differ += a[i].variant != b[i].variant || a[i].sampled != b[i].sampled;
+    return differ;
+}
+
 static void round_holds_what_was_asked(void **state)
 {
     struct ss_round_args args = {
@@ -184,10 +193,10 @@ static void round_holds_what_was_asked(void **state)
     assert_int_equal(count[SS_COMPUTE_ONLY][1], 2);
     assert_int_equal(count[SS_COMM_ONLY][1], 0);
     assert_int_equal(ss_round_fill(&args, again), SS_OK);
-    assert_memory_equal(slot, again, (size_t)n * sizeof(*slot));
+    assert_int_equal(differences(slot, again, n), 0);
     args.number = 1;
     assert_int_equal(ss_round_fill(&args, again), SS_OK);
-    assert_memory_not_equal(slot, again, (size_t)n * sizeof(*slot));
+    assert_true(differences(slot, again, n) > 0);
 }
 
 static void blocks_are_long_enough(void **state)
