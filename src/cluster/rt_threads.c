@@ -208,8 +208,12 @@ static enum ss_status crew_open(struct ss_crew *crew, int n, int hosts)
         world->seat[i] = i;
         seat->crew = crew;
         pthread_cond_init(&seat->wake, NULL);
-        seat->world = (struct ss_threads_rt){
-            .base = {&ss_threads_ops, i, n, i, ""}, .team = world, .top = true};
+        seat->world = (struct ss_threads_rt){.base = {.ops = &ss_threads_ops,
+                                                      .rank = i,
+                                                      .size = n,
+                                                      .world_rank = i},
+                                             .team = world,
+                                             .top = true};
         (void)ss_format(seat->world.base.host, sizeof(seat->world.base.host),
                         "h%d", (int)((long)i * crew->hosts / n));
     }
