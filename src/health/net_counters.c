@@ -1,183 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Byte counters from sysfs. A device that vanishes while being read, or has no
- * counters, is left out: what is missing is visible in the table. Must not
- * judge what the numbers mean.
+ * Bytes at every network interface, from sysfs: the only witness of traffic
+ * that no library reports. A device that vanishes between two reads, or a file
+ * that cannot be read, costs its row and nothing else. It must not know what
+ * traffic was expected.
  */
 #include "health/net_counters.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/units.h"
 
-/** One number in a small file; false when there is none. */
-static bool read_count(const char *folder, const char *name, uint64_t *out)
+#define COUNTER_MAX ((size_t)64)
+/* InfiniBand counts words of 4 bytes. */
+#define RDMA_UNIT UINT64_C(4)
+
+struct list {
+    struct ss_net_snapshot rows;
+    int cap;
+};
+
+static bool is_entry(const char *name)
 {
-    char path[512];
-    struct ss_buf text;
-    int64_t value = -1;
-
-    if (!ss_format(path, sizeof(path), "%s/%s", folder, name) ||
-        ss_read_file(path, 4096, &text) != SS_OK)
-        return false;
-    if (text.len > 0)
-        text.data[strcspn(text.data, "\n ")] = '\0';
-    bool good = ss_parse_int(ss_buf_text(&text), &value) == SS_OK && value >= 0;
-    ss_buf_free(&text);
-    *out = (uint64_t)value;
-    return good;
+    return name[0] != '.';
 }
 
-static enum ss_status add(struct ss_net_snapshot *snapshot,
-                          const struct ss_net_row *row)
+static bool parse_counter(const struct ss_buf *text, uint64_t *out)
 {
-    size_t n = (size_t)snapshot->n + 1;
-    struct ss_net_row *bigger =
-        ss_realloc(snapshot->row, n, sizeof(*bigger), "network counters");
+    char *end = NULL;
+    if (text->len == 0 || text->data[0] < '0' || text->data[0] > '9')
+        return false;
+    errno = 0;
+    *out = strtoull(text->data, &end, 10);
+    return errno == 0 && (*end == '\n' || *end == '\0');
+}
 
-    if (!bigger)
-        return SS_ERR_NO_MEMORY;
-    snapshot->row = bigger;
-    snapshot->row[snapshot->n++] = *row;
+/* A decimal counter in a file of its own; *ok is false where there is none. */
+static enum ss_status read_counter(const char *folder, const char *file,
+                                   uint64_t *out, bool *ok)
+{
+    char path[PATH_MAX];
+    struct ss_buf text;
+    enum ss_status status;
+    *ok = false;
+    if (!ss_format(path, sizeof path, "%s/%s", folder, file))
+        return SS_OK;
+    status = ss_read_file(path, COUNTER_MAX, &text);
+    if (status != SS_OK)
+        return status == SS_ERR_NO_MEMORY ? status : SS_OK;
+    *ok = parse_counter(&text, out);
+    ss_buf_free(&text);
     return SS_OK;
 }
 
-typedef enum ss_status (*entry_fn)(const char *folder, const char *name,
-                                   struct ss_net_snapshot *out);
-
-static int visible(const struct dirent *entry)
+/* Both counters of an interface; a row only where both can be read. */
+static enum ss_status read_pair(const char *folder, const char *const files[2],
+                                struct ss_net_row *row, bool *ok)
 {
-    return entry->d_name[0] != '.';
+    SS_TRY(read_counter(folder, files[0], &row->rx_bytes, ok));
+    if (!*ok)
+        return SS_OK;
+    return read_counter(folder, files[1], &row->tx_bytes, ok);
 }
 
-/** Calls fn for every entry of a folder, in the order of names. A folder that
- * is not there has no entries. */
-static enum ss_status each_entry(const char *folder, entry_fn fn,
-                                 struct ss_net_snapshot *out)
+static enum ss_status add_row(struct list *list, const struct ss_net_row *row)
 {
-    struct dirent **entry = NULL;
-    int n = scandir(folder, &entry, visible, alphasort);
-    enum ss_status status = SS_OK;
-
-    for (int i = 0; i < n; i++) {
-        if (status == SS_OK)
-            status = fn(folder, entry[i]->d_name, out);
-        free(entry[i]); /* scandir's own malloc */
+    if (list->rows.n == list->cap) {
+        int cap = list->cap ? list->cap * 2 : 16;
+        struct ss_net_row *grown = ss_realloc(list->rows.row, (size_t)cap,
+                                              sizeof *grown, "net counters");
+        if (!grown)
+            return SS_ERR_NO_MEMORY;
+        list->rows.row = grown;
+        list->cap = cap;
     }
-    free(entry);
+    list->rows.row[list->rows.n++] = *row;
+    return SS_OK;
+}
+
+static enum ss_status add_net(struct list *list, const char *folder,
+                              const char *name)
+{
+    static const char *const files[] = {"rx_bytes", "tx_bytes"};
+    struct ss_net_row row = {0};
+    char path[PATH_MAX];
+    bool ok = false;
+    ss_copy(row.interface, sizeof row.interface, name);
+    ss_copy(row.kind, sizeof row.kind, "net");
+    if (ss_format(path, sizeof path, "%s/%s/statistics", folder, name))
+        SS_TRY(read_pair(path, files, &row, &ok));
+    return ok ? add_row(list, &row) : SS_OK;
+}
+
+static enum ss_status add_port(struct list *list, const char *ports,
+                               const char *device, const char *port)
+{
+    static const char *const files[] = {"port_rcv_data", "port_xmit_data"};
+    struct ss_net_row row = {0};
+    char path[PATH_MAX];
+    bool ok = false;
+    ss_format(row.interface, sizeof row.interface, "%s/%s", device, port);
+    ss_copy(row.kind, sizeof row.kind, "rdma");
+    if (ss_format(path, sizeof path, "%s/%s/counters", ports, port))
+        SS_TRY(read_pair(path, files, &row, &ok));
+    row.rx_bytes *= RDMA_UNIT;
+    row.tx_bytes *= RDMA_UNIT;
+    return ok ? add_row(list, &row) : SS_OK;
+}
+
+static enum ss_status add_device(struct list *list, const char *folder,
+                                 const char *device)
+{
+    char ports[PATH_MAX];
+    enum ss_status status = SS_OK;
+    struct dirent *entry;
+    DIR *dir;
+    if (!ss_format(ports, sizeof ports, "%s/%s/ports", folder, device))
+        return SS_OK;
+    dir = opendir(ports);
+    while (dir && status == SS_OK && (entry = readdir(dir)) != NULL) {
+        if (is_entry(entry->d_name))
+            status = add_port(list, ports, device, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
     return status;
 }
 
-static enum ss_status add_net(const char *folder, const char *name,
-                              struct ss_net_snapshot *out)
+/* A class that the kernel does not have is no error: no rows. */
+static enum ss_status
+each_device(struct list *list, const char *root, const char *class,
+            enum ss_status (*add)(struct list *, const char *, const char *))
 {
-    struct ss_net_row row = {.node = 0};
-    char path[512];
-
-    if (!ss_format(path, sizeof(path), "%s/%s/statistics", folder, name) ||
-        !read_count(path, "rx_bytes", &row.rx_bytes) ||
-        !read_count(path, "tx_bytes", &row.tx_bytes))
-        return SS_OK;
-    ss_copy(row.interface, sizeof(row.interface), name);
-    ss_copy(row.kind, sizeof(row.kind), "net");
-    return add(out, &row);
+    char folder[PATH_MAX];
+    enum ss_status status = SS_OK;
+    struct dirent *entry;
+    DIR *dir;
+    if (!ss_format(folder, sizeof folder, "%s/class/%s", root, class))
+        return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", root);
+    dir = opendir(folder);
+    while (dir && status == SS_OK && (entry = readdir(dir)) != NULL) {
+        if (is_entry(entry->d_name))
+            status = add(list, folder, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+    return status;
 }
 
-/** folder is .../infiniband/DEVICE/ports; counters are in units of 4 bytes. */
-static enum ss_status add_port(const char *folder, const char *name,
-                               struct ss_net_snapshot *out)
+/* The order of readdir is no order. */
+static int by_name(const void *a, const void *b)
 {
-    struct ss_net_row row = {.node = 0};
-    char path[512], device[512];
-
-    if (!ss_format(path, sizeof(path), "%s/%s/counters", folder, name) ||
-        !read_count(path, "port_rcv_data", &row.rx_bytes) ||
-        !read_count(path, "port_xmit_data", &row.tx_bytes))
-        return SS_OK;
-    row.rx_bytes *= 4;
-    row.tx_bytes *= 4;
-    ss_copy(device, sizeof(device), folder);
-    *strrchr(device, '/') = '\0';
-    ss_format(row.interface, sizeof(row.interface), "%s/%s",
-              strrchr(device, '/') + 1, name);
-    ss_copy(row.kind, sizeof(row.kind), "rdma");
-    return add(out, &row);
-}
-
-static enum ss_status add_device(const char *folder, const char *name,
-                                 struct ss_net_snapshot *out)
-{
-    char ports[512];
-
-    if (!ss_format(ports, sizeof(ports), "%s/%s/ports", folder, name))
-        return SS_OK;
-    return each_entry(ports, add_port, out);
+    const struct ss_net_row *x = a;
+    const struct ss_net_row *y = b;
+    int kinds = strcmp(x->kind, y->kind);
+    return kinds ? kinds : ss_natural_compare(x->interface, y->interface);
 }
 
 enum ss_status ss_net_read(const char *root, struct ss_net_snapshot *out)
 {
-    struct ss_net_snapshot snapshot = {0};
-    char folder[512];
-    enum ss_status status = SS_OK;
-
-    ss_format(folder, sizeof(folder), "%s/class/net", root);
-    status = each_entry(folder, add_net, &snapshot);
-    ss_format(folder, sizeof(folder), "%s/class/infiniband", root);
+    struct list list = {.cap = 0};
+    enum ss_status status = each_device(&list, root, "net", add_net);
     if (status == SS_OK)
-        status = each_entry(folder, add_device, &snapshot);
+        status = each_device(&list, root, "infiniband", add_device);
     if (status != SS_OK) {
-        ss_net_free(&snapshot);
+        ss_net_free(&list.rows);
         return status;
     }
-    *out = snapshot;
+    if (list.rows.n > 0)
+        qsort(list.rows.row, (size_t)list.rows.n, sizeof *list.rows.row,
+              by_name);
+    *out = list.rows;
     return SS_OK;
 }
 
 static const struct ss_net_row *find(const struct ss_net_snapshot *snapshot,
-                                     const struct ss_net_row *like)
+                                     const struct ss_net_row *row)
 {
-    for (int i = 0; i < snapshot->n; i++)
-        if (strcmp(snapshot->row[i].interface, like->interface) == 0 &&
-            strcmp(snapshot->row[i].kind, like->kind) == 0)
+    for (int i = 0; i < snapshot->n; i++) {
+        if (by_name(&snapshot->row[i], row) == 0)
             return &snapshot->row[i];
+    }
     return NULL;
 }
 
-/** Old port counters have 32 bits (of 4-byte units) and wrap. */
-static uint64_t counted(uint64_t before, uint64_t after, const char *kind)
+/*
+ * Some counters have 32 bits (in units: 34 bits of bytes on InfiniBand). One
+ * that is smaller than before and was within its 32 bits has wrapped; another
+ * has been reset, by a driver that was loaded again.
+ */
+static uint64_t grown(uint64_t before, uint64_t after, uint64_t unit)
 {
-    const uint64_t span = UINT64_C(4) << 32;
-
+    uint64_t wrap = (UINT64_C(1) << 32) * unit;
     if (after >= before)
         return after - before;
-    if (strcmp(kind, "rdma") == 0 && before < span)
-        return after + span - before;
-    return after; /* the device was reset in between */
+    return before < wrap ? wrap - before + after : after;
 }
 
 enum ss_status ss_net_delta(const struct ss_net_snapshot *before,
                             const struct ss_net_snapshot *after,
                             struct ss_net_snapshot *out)
 {
-    struct ss_net_snapshot delta = {0};
-
+    struct ss_net_row *rows =
+        ss_alloc((size_t)after->n, sizeof *rows, "net counters");
+    if (!rows)
+        return SS_ERR_NO_MEMORY;
     for (int i = 0; i < after->n; i++) {
-        struct ss_net_row row = after->row[i];
-        const struct ss_net_row *was = find(before, &row);
-        if (was) {
-            row.rx_bytes = counted(was->rx_bytes, row.rx_bytes, row.kind);
-            row.tx_bytes = counted(was->tx_bytes, row.tx_bytes, row.kind);
-        }
-        if (add(&delta, &row) != SS_OK) {
-            ss_net_free(&delta);
-            return SS_ERR_NO_MEMORY;
-        }
+        const struct ss_net_row *now = &after->row[i];
+        const struct ss_net_row *then = find(before, now);
+        uint64_t unit = strcmp(now->kind, "rdma") == 0 ? RDMA_UNIT : 1;
+        rows[i] = *now;
+        if (!then) /* it appeared in between, counting from 0 */
+            continue;
+        rows[i].rx_bytes = grown(then->rx_bytes, now->rx_bytes, unit);
+        rows[i].tx_bytes = grown(then->tx_bytes, now->tx_bytes, unit);
     }
-    *out = delta;
+    *out = (struct ss_net_snapshot){.n = after->n, .row = rows};
     return SS_OK;
 }
 

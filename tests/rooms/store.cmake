@@ -9,5 +9,28 @@ ss_unit_test(test_store_damage USES store LIBS ss_store_sample)
 ss_unit_test(test_store_torture USES store LIBS ss_store_sample)
 ss_unit_test(test_store_provenance USES store)
 
-add_executable(write_parts support/write_parts.c)
-target_link_libraries(write_parts PRIVATE ss_store_sample ss_options)
+# Programs that leave and read planted part folders, for scripts.
+foreach(program write_parts read_parts)
+    add_executable(${program} support/${program}.c)
+    target_link_libraries(${program} PRIVATE ss_store_sample ss_options)
+endforeach()
+add_library(kill_shim MODULE support/kill_shim.c)
+target_compile_definitions(kill_shim PRIVATE _GNU_SOURCE)
+target_link_libraries(kill_shim PRIVATE ${CMAKE_DL_LIBS})
+
+add_test(NAME test_h5py COMMAND /usr/bin/python3
+    ${CMAKE_CURRENT_SOURCE_DIR}/scripts/test_h5py.py $<TARGET_FILE:write_parts>)
+set_tests_properties(test_h5py PROPERTIES TIMEOUT 60 LABELS unit
+    SKIP_RETURN_CODE 77)
+
+# Every kill instant of a few points; tests/run --full: of 24.
+set(SS_KILL_POINTS 5 CACHE STRING "points of the crash proof of the store")
+add_test(NAME kill_writer COMMAND
+    ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kill_writer.sh
+    $<TARGET_FILE:kill_shim> $<TARGET_FILE:write_parts>
+    $<TARGET_FILE:read_parts> ${SS_KILL_POINTS})
+set_tests_properties(kill_writer PROPERTIES TIMEOUT 600 LABELS e2e
+    PROCESSORS 2)
+
+add_executable(bench_store bench/bench_store.c)
+target_link_libraries(bench_store PRIVATE ss_store_sample ss_options)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+ss_unit_test(test_net_counters USES health LIBS ss_store_sample)
