@@ -21,7 +21,7 @@ def mapping(program, check, options):
     path = program.run(RANKS, OPTIONS + options)
     report = program.report(path)
     with h5py.File(path, "r") as f:
-        table = f["rank"][:]
+        table = f["run"]["ranks"][:]
     stored = {int(r["rank"]): int(r["mpi_rank"]) for r in table}
     check.equal("logical ranks of the file", sorted(stored),
                 list(range(RANKS)))

@@ -171,14 +171,14 @@ def compare_work(check, got, want, case, point):
     near("tokens_per_s", got["tokens_per_s"], per_step / want["T"] * 1e3)
     near("tokens_per_s_per_device", got["tokens_per_s_per_device"],
          per_step / want["T"] * 1e3 / point.shape.size)
+    # model FLOPs: forward 1, backward 2, whatever ran
     flops = 6.0 * 2 * 4 * HIDDEN * HIDDEN * case.layers * per_step
-    if point.shape.tp == 1:  # less the input gradient of the first Linear
-        flops -= 2.0 * 4 * HIDDEN * HIDDEN * per_step
     near("tflops_per_device", got["tflops_per_device"],
          flops / want["T"] / point.shape.size * 1e-9)
     check.equal("mfu", got["mfu"], None)
     check.equal("status", got["status"], "ok")
-    check.equal("verified", got["verified"], True)
+    communicates = any(op.comm for op in point.group.ops)
+    check.equal("verified", got["verified"], True if communicates else None)
     if point.shape.tp == 1 and point.shape.micro == 1:
         for name in ("forward", "backward", "optimizer"):
             near("phases_ms." + name, got["phases_ms"][name], want[name])
@@ -236,7 +236,7 @@ def compare_late_steps(check, path, case):
     has a peer to be later than."""
     with h5py.File(path, "r") as f:
         for name in f["points"]:
-            rows = f["points"][name]["point_rank"][:]
+            rows = f["points"][name]["ranks"][:]
             for row in rows:
                 late = int(row["late_steps"])
                 slow = row["rank"] == case.slow and row["collectives"] > 0

@@ -76,9 +76,9 @@ class Point:
 
     def __init__(self, group):
         self.meta = group["point"][0]
-        self.ranks = group["point_rank"][:]
-        self.blocks = group["block"][:]
-        self.block_rank = group["block_rank"][:]
+        self.ranks = group["ranks"][:]
+        self.blocks = group["blocks"][:]
+        self.block_rank = group["block_ranks"][:]
         self.steps = group["step_ns"][:].astype(np.int64)
         self.terms = group["terms"][:]
         of = self.ranks["group"]
