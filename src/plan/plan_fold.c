@@ -107,7 +107,7 @@ static int best_period(const struct fold *f, int at, int end, int *repeats)
 static void print_loop(const struct fold *f, const struct segment *s, int n,
                        int repeats, int indent)
 {
-    const struct segment *last = s + n * repeats - 1;
+    const struct segment *last = &s[n * repeats - 1];
     ss_buf_printf(f->out, "%*s%s, layers %d..%d x%d", indent, "",
                   s->backward ? "backward" : "forward", s->layer, last->layer,
                   repeats);
@@ -155,7 +155,7 @@ static int end_of_micro(const struct fold *f, int at)
 static void print_micro(const struct fold *f, int at, int n, int repeats)
 {
     const struct segment *s = &f->segment[at];
-    const struct segment *last = s + n * repeats - 1;
+    const struct segment *last = &s[n * repeats - 1];
     if (s->micro < 0 || f->plan->layout.micro_batches == 1) {
         print_range(f, at, at + n, 0);
         return;

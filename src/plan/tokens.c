@@ -22,18 +22,25 @@ static int64_t grain(const struct ss_layout *layout)
            (layout->sp ? layout->dim[SS_DIM_TP] : 1);
 }
 
+/* Where the answer goes: tokens, or why not. */
+struct answer {
+    int64_t *tokens;
+    char *skip;
+    size_t skip_size;
+};
+
 static void weak_tokens(const struct ss_model *model,
-                        const struct ss_layout *layout, int64_t *tokens,
-                        char *skip, size_t skip_size)
+                        const struct ss_layout *layout,
+                        const struct answer *out)
 {
     int64_t share = model->tokens * ranks_per_share(layout);
     if (share % grain(layout) != 0)
-        ss_format(skip, skip_size,
+        ss_format(out->skip, out->skip_size,
                   "%" PRId64 " tokens per dp rank do not divide by %" PRId64
                   " (micro-batches%s)",
                   share, grain(layout), layout->sp ? " x tp" : "");
     else
-        *tokens = share;
+        *out->tokens = share;
 }
 
 /* Multiplies the micro-batches so that one holds no more tokens per rank than
@@ -56,43 +63,43 @@ static bool split_share(const struct ss_model *model, int64_t share,
 
 static void strong_tokens(const struct ss_config *config,
                           const struct ss_model *model, int64_t batch,
-                          struct ss_layout *layout, int64_t *tokens, char *skip,
-                          size_t skip_size)
+                          struct ss_layout *layout, const struct answer *out)
 {
     int dp = layout->dim[SS_DIM_DP];
     int64_t share = batch / dp;
     int64_t per_rank = share / ranks_per_share(layout);
     if (batch % dp != 0)
-        ss_format(skip, skip_size,
+        ss_format(out->skip, out->skip_size,
                   "the global batch of %" PRId64
                   " tokens does not divide by dp %d",
                   batch, dp);
     else if (per_rank < config->scaling_min_tokens)
-        ss_format(skip, skip_size,
+        ss_format(out->skip, out->skip_size,
                   "%" PRId64 " tokens per rank, under scaling.min_tokens "
                   "%" PRId64,
                   per_rank, config->scaling_min_tokens);
     else if (!split_share(model, share, layout))
-        ss_format(skip, skip_size,
+        ss_format(out->skip, out->skip_size,
                   "%" PRId64 " tokens per dp rank have no even split into "
                   "micro-batches of at most %" PRId64 " per rank",
                   share, model->tokens / layout->micro_batches);
     else
-        *tokens = share;
+        *out->tokens = share;
 }
 
+/* The header's signature. NOLINTNEXTLINE(readability-function-size) */
 enum ss_status ss_plan_tokens(const struct ss_config *config,
                               const struct ss_model *model, bool strong,
                               int64_t global_batch, struct ss_layout *layout,
                               int64_t *tokens, char *skip, size_t skip_size)
 {
+    const struct answer out = {tokens, skip, skip_size};
     *tokens = 0;
     ss_copy(skip, skip_size, "");
     if (strong)
-        strong_tokens(config, model, global_batch, layout, tokens, skip,
-                      skip_size);
+        strong_tokens(config, model, global_batch, layout, &out);
     else
-        weak_tokens(model, layout, tokens, skip, skip_size);
+        weak_tokens(model, layout, &out);
     return SS_OK;
 }
 

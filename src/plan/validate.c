@@ -4,8 +4,6 @@
  * and check nothing again. It must not know how plans are built, so that plans
  * of later layouts, and plans made by hand, pass the same gate.
  */
-#include <inttypes.h>
-
 #include "plan/plan.h"
 
 static enum ss_status bad(int index, const struct ss_op *op, const char *what)
@@ -54,12 +52,26 @@ static enum ss_status check_compute(const struct ss_op *op, int index)
     return SS_OK;
 }
 
+static enum ss_status check_peer(const struct ss_plan *plan, int index)
+{
+    const struct ss_op *op = &plan->op[index];
+    bool has_peer = !is_collective(op) || op->kind == SS_OP_BROADCAST;
+    if (!has_peer && op->peer != -1)
+        return bad(index, op, "has a peer but needs none");
+    if (!has_peer)
+        return SS_OK;
+    if (op->peer < 0 || op->peer >= plan->layout.dim[op->dim])
+        return bad(index, op, "has a peer outside its communicator");
+    if (op->kind != SS_OP_BROADCAST && op->peer == plan->coords.at[op->dim])
+        return bad(index, op, "is its own peer");
+    return SS_OK;
+}
+
 /* `next` counts the communication ops so far. */
 static enum ss_status check_comm(const struct ss_plan *plan, int index,
                                  int *next)
 {
     const struct ss_op *op = &plan->op[index];
-    bool has_peer = !is_collective(op) || op->kind == SS_OP_BROADCAST;
     if ((int)op->dim < 0 || op->dim >= SS_DIMS || plan->layout.dim[op->dim] < 2)
         return bad(index, op, "uses a communicator of fewer than two ranks");
     if ((int)op->lane != SS_LANE_COMM + (int)op->dim)
@@ -68,14 +80,7 @@ static enum ss_status check_comm(const struct ss_plan *plan, int index,
         return bad(index, op, "is not in the phase of its dimension");
     if (op->order != (*next)++)
         return bad(index, op, "breaks the order of communication");
-    if (has_peer && (op->peer < 0 || op->peer >= plan->layout.dim[op->dim]))
-        return bad(index, op, "has a peer outside its communicator");
-    if (has_peer && op->kind != SS_OP_BROADCAST &&
-        op->peer == plan->coords.at[op->dim])
-        return bad(index, op, "is its own peer");
-    if (!has_peer && op->peer != -1)
-        return bad(index, op, "has a peer but needs none");
-    return SS_OK;
+    return check_peer(plan, index);
 }
 
 /* A fused group is a run of communication ops with one mark. */

@@ -239,7 +239,7 @@ static void run_comm(struct interp *in, const struct ss_op *op)
     for (int rank = 0; rank < in->n; rank++) {
         int member[INTERP_RANKS_MAX];
         int n = members(in, rank, op->dim, member);
-        if (member[0] == rank) /* once per communicator */
+        if (n > 0 && member[0] == rank) /* once per communicator */
             run_collective(in, member, n, op);
     }
 }

@@ -57,8 +57,8 @@ static void make_order(const struct ss_plan *plan, struct order *o)
 
 /* Elements of an operand: [from, to) of a buffer; by plan.h. */
 struct range {
-    int buf;
     uint64_t from, to;
+    int buf;
     bool writes;
 };
 
@@ -66,7 +66,7 @@ static void add_range(struct range *r, int *n, struct ss_ref ref,
                       uint64_t elems, bool writes)
 {
     if (ref.buf >= 0)
-        r[(*n)++] = (struct range){ref.buf, ref.at, ref.at + elems, writes};
+        r[(*n)++] = (struct range){ref.at, ref.at + elems, ref.buf, writes};
 }
 
 static int ranges_of(const struct ss_plan *p, const struct ss_op *op,

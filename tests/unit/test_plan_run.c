@@ -80,7 +80,7 @@ static void check_layouts(struct plan_case c)
         c.tp = layouts[i].tp;
         c.sp = layouts[i].sp;
         c.micro = layouts[i].micro;
-        c.tokens = 6 * c.micro;
+        c.tokens = INT64_C(6) * c.micro;
         check(&c);
     }
 }

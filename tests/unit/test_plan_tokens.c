@@ -59,7 +59,7 @@ static void weak(void **state)
     gives(share_of(grid(64, 1, 1, false), false, 0), 1024, 1);
     gives(share_of(grid(8, 4, 1, true), false, 0), 4096, 1);
     gives(share_of(grid(8, 4, 8, false), false, 0), 4096, 8);
-    gives(share_of(all, false, 0), 12 * 1024, 1);
+    gives(share_of(all, false, 0), 12288, 1);
     skips(share_of(grid(2, 1, 3, false), false, 0),
           "1024 tokens per dp rank do not divide by 3");
 }
