@@ -147,7 +147,7 @@ static void check_all_places(const struct order *o)
 static bool is_redundant(const struct order *o, int i, int w)
 {
     const struct ss_op *op = &o->plan->op[i];
-    int wait = op->wait[w], lane = o->plan->op[wait].lane;
+    int wait = op->wait[w], lane = (int)o->plan->op[wait].lane;
     int previous = previous_of_lane(o->plan, i);
     if (previous >= 0 && o->done[previous][lane] >= wait)
         return true;
