@@ -4,6 +4,8 @@ add_library(ss_store_sample STATIC support/store_sample.c
 target_include_directories(ss_store_sample PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_link_libraries(ss_store_sample PUBLIC ss_store PRIVATE ss_options)
 
+include(${CMAKE_CURRENT_LIST_DIR}/../support/fuzz.cmake)
+ss_fuzz_test(fuzz_store_read CORPUS store_fuzz USES store store_sample)
 ss_unit_test(test_store USES store LIBS ss_store_sample)
 ss_unit_test(test_store_damage USES store LIBS ss_store_sample)
 ss_unit_test(test_store_torture USES store LIBS ss_store_sample)
@@ -21,6 +23,13 @@ target_link_libraries(kill_shim PRIVATE ${CMAKE_DL_LIBS})
 add_test(NAME test_h5py COMMAND /usr/bin/python3
     ${CMAKE_CURRENT_SOURCE_DIR}/scripts/test_h5py.py $<TARGET_FILE:write_parts>)
 set_tests_properties(test_h5py PROPERTIES TIMEOUT 60 LABELS unit
+    SKIP_RETURN_CODE 77)
+
+add_test(NAME golden_h5dump COMMAND
+    ${CMAKE_CURRENT_SOURCE_DIR}/scripts/golden_h5dump.sh
+    $<TARGET_FILE:write_parts>
+    ${CMAKE_CURRENT_SOURCE_DIR}/fixtures/store/result.h5dump)
+set_tests_properties(golden_h5dump PROPERTIES TIMEOUT 60 LABELS unit
     SKIP_RETURN_CODE 77)
 
 # Every kill instant of a few points; tests/run --full: of 24.
