@@ -47,6 +47,7 @@ static void add_point(const struct ss_point_result *result,
     for (int r = 0; r < data->n_ranks; r++) {
         const struct ss_point_rank_row *row = &data->rank[r];
         if (row->group < 0 || row->sampled_steps <= 0 ||
+            row->collectives <= 0 || /* there is nobody to be later than */
             row->sampled_steps > data->n_steps || row->late_steps < 0 ||
             row->late_steps > row->sampled_steps)
             continue; /* nothing sampled, or counts that cannot be */

@@ -2,9 +2,9 @@
 /*
  * Ranks whose compute alone is slow: compute-only blocks, every rank on its
  * own cadence, compared with the median of the others in the same block, so
- * that what hits all of them alike cancels. Two passes: the first keeps three
- * sums per rank, the second the series of the few that stand out. Must not
- * know communication: there is none in these blocks.
+ * that what hits all of them alike cancels. Two passes: the first keeps a few
+ * sums per rank, the second the series of those that stand out. Must not know
+ * communication: there is none in these blocks.
  */
 #include <math.h>
 
@@ -20,7 +20,10 @@
 #define RESAMPLES 1000
 #define SPREAD_RANKS 5 /* so many ranks have a spread */
 #define SPREAD_SIGMAS 3.0
-#define NORMAL_MAD 1.4826
+/* Standard deviation of a normal over the MAD of its lower half: the median of
+ * a half-normal is 0.6745, and half of it lies within 0.399 of that. */
+#define HALF_MAD 2.506
+#define NO_SCATTER 1e-9 /* a standard deviation that is rounding only */
 
 /** One compute-only block of a point: the block median of each rank in a
  * group of the curve. */
@@ -32,7 +35,7 @@ struct view {
 
 struct tally {
     double position; /* sums over blocks */
-    double log_ratio;
+    double log_ratio, log_ratio2;
     int n;
     int suspect; /* index, -1: none */
 };
@@ -91,7 +94,9 @@ static void count_rank(struct search *s, int i)
     size_t upto = lower_bound(v->sorted, (size_t)v->n, v->ms[i], true);
 
     tally->position += (double)(below + upto) / 2 / v->n;
-    tally->log_ratio += log(ratio_of(v, i));
+    double log_ratio = log(ratio_of(v, i));
+    tally->log_ratio += log_ratio;
+    tally->log_ratio2 += log_ratio * log_ratio;
     tally->n++;
     if (v->n > s->most_ranks)
         s->most_ranks = v->n;
@@ -146,7 +151,10 @@ static double mean_effect(const struct tally *tally)
     return exp(tally->log_ratio / tally->n) - 1;
 }
 
-/** How far healthy ranks lie apart: the run's own noise floor. */
+/**
+ * How far healthy ranks lie apart: the run's own noise floor. Taken from the
+ * faster half, as up to half of the ranks may be at fault.
+ */
 static double spread(struct search *s)
 {
     size_t n = 0;
@@ -156,10 +164,42 @@ static double spread(struct search *s)
             s->scratch[n++] = mean_effect(&s->tally[r]);
     if (n < SPREAD_RANKS)
         return 0;
-    double middle = ss_median(s->scratch, n);
+    ss_sort(s->scratch, n);
+    n = (n + 1) / 2;
+    double middle = ss_median_sorted(s->scratch, n);
     for (size_t i = 0; i < n; i++)
         s->scratch[i] = fabs(s->scratch[i] - middle);
-    return SPREAD_SIGMAS * NORMAL_MAD * ss_median(s->scratch, n);
+    return SPREAD_SIGMAS * HALF_MAD * ss_median(s->scratch, n);
+}
+
+/** One-sided p of the mean log ratio being above 0. */
+static double student_p(const struct tally *t)
+{
+    double n = t->n, mean = t->log_ratio / n;
+    double var = (t->log_ratio2 - n * mean * mean) / (n - 1);
+    double sd = sqrt(var > 0 ? var : 0);
+
+    if (t->n < 3)
+        return 1;
+    if (sd < NO_SCATTER)
+        return mean > NO_SCATTER ? 0 : 1;
+    return ss_student_tail(mean / sd * sqrt(n), n - 1);
+}
+
+/**
+ * Is the rank slower than chance has it? Two tests, each at half the error:
+ * its position among the ranks needs no model of the noise; its ratio to their
+ * median also sees ranks that are slow together and share the last places.
+ */
+static double rank_p(const struct tally *t, int most_ranks)
+{
+    if (t->n == 0)
+        return 1;
+    double by_position =
+        ss_position_tail(t->position / t->n, (size_t)t->n, (size_t)most_ranks);
+    double by_ratio = student_p(t);
+    double p = 2 * (by_ratio < by_position ? by_ratio : by_position);
+    return p < 1 ? p : 1;
 }
 
 /** Ranks with a family-wise error below FAMILY and half the effect. */
@@ -173,12 +213,8 @@ static enum ss_status screen(struct search *s, double least)
 
     if (!p || !order)
         goto out;
-    for (size_t r = 0; r < n; r++) {
-        const struct tally *t = &s->tally[r];
-        p[r] = t->n > 0 ? ss_position_tail(t->position / t->n, (size_t)t->n,
-                                           (size_t)s->most_ranks)
-                        : 1;
-    }
+    for (size_t r = 0; r < n; r++)
+        p[r] = rank_p(&s->tally[r], s->most_ranks);
     ss_holm(p, n, p + n, order);
     for (size_t r = 0; r < n; r++) {
         struct tally *t = &s->tally[r];

@@ -118,5 +118,7 @@ double ss_sign_test(size_t positive, size_t n);
  * Needs no model of the noise and no variance.
  */
 double ss_position_tail(double mean_position, size_t blocks, size_t ranks);
+/** P(T > t) of Student's distribution with df degrees of freedom. */
+double ss_student_tail(double t, double df);
 
 #endif

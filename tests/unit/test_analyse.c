@@ -129,7 +129,7 @@ static void open_run(struct ss_run_data *run)
     run->planned_points = run->n_points;
 }
 
-static const struct ss_rules rules = {.min_effect = 0.02,
+static const struct ss_rules rules = {.min_effect = 0.05,
                                       .min_effect_link = 0.05};
 
 static void analyse(const struct ss_run_data *run, struct ss_result *out)

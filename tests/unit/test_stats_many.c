@@ -77,12 +77,27 @@ static void position_tail_bounds_the_exact_one(void **state)
     assert_true(ss_position_tail(0.999, 40, 16384) < 1e-80);
 }
 
+/* Critical values as printed in every table of Student's t. */
+static void student_tail_is_the_tabulated_one(void **state)
+{
+    (void)state;
+    assert_near(ss_student_tail(2.200985, 11), 0.025, 1e-7);
+    assert_near(ss_student_tail(3.105807, 11), 0.005, 1e-8);
+    assert_near(ss_student_tail(5.893430, 5), 0.001, 1e-9);
+    assert_near(ss_student_tail(1.959964, 1e9), 0.025, 1e-7);
+    assert_near(ss_student_tail(1, 1), 0.25, 1e-12); /* Cauchy */
+    assert_near(ss_student_tail(0, 7), 0.5, 1e-12);
+    assert_near(ss_student_tail(-2.200985, 11), 0.975, 1e-7);
+    assert_near(ss_student_tail(1e200, 11), 0, 1e-12);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holm_steps_down),
         cmocka_unit_test(sign_test_is_binomial),
         cmocka_unit_test(position_tail_bounds_the_exact_one),
+        cmocka_unit_test(student_tail_is_the_tabulated_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
