@@ -56,7 +56,7 @@ static json_t *text_of(const struct ss_config *config, const char *key)
 {
     struct ss_buf text;
     json_t *value = NULL;
-    ss_buf_init(&text, 2 * SS_TEXT_MAX);
+    ss_buf_init(&text, (size_t)2 * SS_TEXT_MAX);
     if (ss_config_get(config, key, &text) && !text.failed)
         value = ss_json_string(ss_buf_text(&text));
     ss_buf_free(&text);

@@ -134,8 +134,11 @@ static json_t *ranks_of(const struct ss_point_result *p,
 {
     int n;
     int *list = ss_report_pick_ranks(p, ranks, &n);
-    json_t *array = list ? json_array() : NULL;
-    int failed = !array;
+    json_t *array;
+    bool failed = false;
+    if (!list)
+        return NULL;
+    array = json_array();
     for (int i = 0; i < n; i++)
         failed |= json_array_append_new(array, rank_of(&p->rank[list[i]])) != 0;
     ss_free(list);
