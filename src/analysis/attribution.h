@@ -52,9 +52,10 @@ struct ss_arrivals {
     const int64_t *ready;   /**< [ranks][n] aligned */
     const int64_t *blocked; /**< [ranks][n] time the rank was blocked (waiting
                                  + transfer + unsplit) since the communicator's
-                                 previous collective (the first: since the
-                                 step's begin) */
-    const int64_t *begin;   /**< [ranks] begin of the step */
+                                 previous collective (the first: since begin) */
+    const int64_t *begin;   /**< [ranks] ready at the communicator's last
+                               collective of the previous step; where that is
+                               not known, the begin of the step */
     int64_t threshold; /**< max(3 x clock bound, 0.2 % of T): below, a tie */
 };
 struct ss_arrival_stat {   /**< one member, one step; add over steps */

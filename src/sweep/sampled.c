@@ -8,33 +8,8 @@
  */
 #include "sweep/sampled.h"
 
-#include "analysis/attribution.h"
-#include "base/mem.h"
 #include "cluster/agree.h"
-
-/** The collectives of one dimension in plan order, and what was exchanged. */
-struct dim_view {
-    int n, members, me;
-    int *op;          /**< [n] op index */
-    int64_t *ready;   /**< [members][n] */
-    int64_t *blocked; /**< [members][2 n]: blocked ns, then whom (or -1) */
-    int64_t *only;    /**< [members][n]: the blocked half of it */
-    int64_t *begin;   /**< [members] */
-    int64_t *last;    /**< [n] */
-    int *culprit;     /**< [n] rank in the group, -1: nobody */
-};
-
-struct work {
-    struct ss_point_run *run;
-    struct dim_view dim[SS_DIMS];
-    int64_t *last_ready; /**< [ops] */
-    int *position;       /**< [ops] index within its dimension */
-    int64_t *scratch;
-    struct ss_blocked *span;
-    int n_spans, max_spans;
-    struct ss_arrival_stat *stat;
-    enum ss_status stored; /**< a failure to store must not stop the exchange */
-};
+#include "sweep/sampled_work.h"
 
 static const enum ss_dim inner_first[SS_DIMS] = {
     SS_DIM_TP, SS_DIM_CP, SS_DIM_EP, SS_DIM_PP, SS_DIM_DP};
@@ -49,84 +24,12 @@ static int64_t min64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static enum ss_status open_dim(struct work *work, enum ss_dim d)
-{
-    const struct ss_plan *plan = &work->run->plan;
-    struct ss_rt *rt = work->run->comms.dim[d];
-    struct dim_view *dim = &work->dim[d];
-
-    if (!rt)
-        return SS_OK;
-    for (int i = 0; i < plan->n_ops; i++)
-        if (ss_op_is_comm(&plan->op[i]) && plan->op[i].dim == d)
-            dim->n++;
-    dim->members = rt->size;
-    dim->me = rt->rank;
-    size_t n = (size_t)dim->n, all = n * (size_t)rt->size;
-    dim->op = ss_alloc(n, sizeof(*dim->op), "collectives");
-    dim->culprit = ss_alloc(n, sizeof(*dim->culprit), "last arrivers");
-    dim->last = ss_alloc(n, sizeof(*dim->last), "last ready times");
-    dim->begin = ss_alloc((size_t)rt->size, sizeof(*dim->begin), "begins");
-    /* one row more: this rank's own row before the exchange */
-    dim->ready = ss_alloc(all + n, sizeof(*dim->ready), "ready times");
-    dim->only = ss_alloc(all, sizeof(*dim->only), "blocked times");
-    dim->blocked =
-        ss_alloc(2 * (all + n), sizeof(*dim->blocked), "blocked times");
-    if (!dim->op || !dim->culprit || !dim->last || !dim->begin || !dim->ready ||
-        !dim->only || !dim->blocked)
-        return SS_ERR_NO_MEMORY;
-    for (int i = 0, at = 0; i < plan->n_ops; i++)
-        if (ss_op_is_comm(&plan->op[i]) && plan->op[i].dim == d) {
-            work->position[i] = at;
-            dim->op[at++] = i;
-        }
-    return SS_OK;
-}
-
-static void close_work(struct work *work)
-{
-    for (int d = 0; d < SS_DIMS; d++) {
-        struct dim_view *dim = &work->dim[d];
-        ss_free(dim->op);
-        ss_free(dim->culprit);
-        ss_free(dim->last);
-        ss_free(dim->begin);
-        ss_free(dim->ready);
-        ss_free(dim->only);
-        ss_free(dim->blocked);
-    }
-    ss_free(work->last_ready);
-    ss_free(work->position);
-    ss_free(work->scratch);
-    ss_free(work->span);
-    ss_free(work->stat);
-}
-
-static enum ss_status open_work(struct ss_point_run *run, struct work *work)
-{
-    size_t ops = (size_t)run->plan.n_ops, ranks = (size_t)run->size;
-    size_t scratch = 2 * (ops > ranks ? ops : ranks) + 2;
-
-    *work = (struct work){.run = run, .max_spans = run->plan.n_ops};
-    work->last_ready = ss_alloc(ops, sizeof(int64_t), "last ready times");
-    work->position = ss_alloc(ops, sizeof(int), "positions");
-    work->scratch = ss_alloc(scratch, sizeof(int64_t), "scratch");
-    work->span = ss_alloc(ops, sizeof(*work->span), "blocked spans");
-    work->stat = ss_alloc(ranks, sizeof(*work->stat), "arrival counts");
-    if (!work->last_ready || !work->position || !work->scratch || !work->span ||
-        !work->stat)
-        return SS_ERR_NO_MEMORY;
-    for (int d = 0; d < SS_DIMS; d++)
-        SS_TRY(open_dim(work, (enum ss_dim)d));
-    return SS_OK;
-}
-
 /** Every member's ready times of this step; last_ready of each collective. */
-static enum ss_status exchange_ready(struct work *work, enum ss_dim d,
-                                     const struct ss_op_event *event,
-                                     int64_t begin)
+static enum ss_status exchange_ready(struct ss_sampled_work *work,
+                                     enum ss_dim d,
+                                     const struct ss_op_event *event)
 {
-    struct dim_view *dim = &work->dim[d];
+    struct ss_dim_view *dim = &work->dim[d];
     struct ss_rt *rt = work->run->comms.dim[d];
     int64_t *mine = dim->ready + (size_t)dim->members * (size_t)dim->n;
 
@@ -136,7 +39,6 @@ static enum ss_status exchange_ready(struct work *work, enum ss_dim d,
         mine[i] = event[dim->op[i]].ready;
     SS_TRY(
         ss_allgather_all(rt, mine, (size_t)dim->n * sizeof(*mine), dim->ready));
-    SS_TRY(ss_allgather_all(rt, &begin, sizeof(begin), dim->begin));
     for (int i = 0; i < dim->n; i++) {
         int64_t last = dim->ready[i];
         for (int m = 1; m < dim->members; m++)
@@ -146,36 +48,63 @@ static enum ss_status exchange_ready(struct work *work, enum ss_dim d,
     return SS_OK;
 }
 
+/** Members began the block at times of their own. */
+static enum ss_status exchange_begin(struct ss_sampled_work *work,
+                                     enum ss_dim d, int64_t begin)
+{
+    struct ss_dim_view *dim = &work->dim[d];
+
+    if (dim->n == 0)
+        return SS_OK;
+    return ss_allgather_all(work->run->comms.dim[d], &begin, sizeof(begin),
+                            dim->since);
+}
+
 /** Whom a blocked span waited for: rank in the group, or -1. */
-static int span_culprit(const struct work *work, const struct ss_blocked *span)
+static int span_culprit(const struct ss_sampled_work *work,
+                        const struct ss_blocked *span)
 {
     enum ss_dim d = work->run->plan.op[span->op].dim;
 
     return work->dim[d].culprit[work->position[span->op]];
 }
 
+/** Adds what of a span lies in [from, to] to blocked time; the longest wait
+ * names whom. */
+static int64_t add_span(const struct ss_blamed *b, int64_t from, int64_t to,
+                        int64_t *longest, int64_t *whom)
+{
+    int64_t part = min64(b->span.end, to) - max64(b->span.begin, from);
+
+    if (part <= 0)
+        return 0;
+    if (b->span.waiting > *longest) {
+        *longest = b->span.waiting;
+        *whom = b->whom;
+    }
+    return part;
+}
+
 /** This rank's blocked time before each collective of the dimension, and the
- * rank that most of it was spent waiting for. */
-static void blocked_before(const struct work *work, const struct dim_view *dim,
-                           int64_t begin, int64_t *blocked, int64_t *whom)
+ * rank that most of it was spent waiting for. Before the first one lies the
+ * end of the previous step. */
+static void blocked_before(const struct ss_sampled_work *work,
+                           const struct ss_dim_view *dim, int64_t *blocked,
+                           int64_t *whom)
 {
     const int64_t *ready = dim->ready + (size_t)dim->me * (size_t)dim->n;
 
     for (int i = 0; i < dim->n; i++) {
-        int64_t from = i > 0 ? ready[i - 1] : begin, longest = 0;
+        int64_t from = i > 0 ? ready[i - 1] : dim->since[dim->me], longest = 0;
         blocked[i] = 0;
         whom[i] = -1;
+        for (int s = 0; i == 0 && s < work->n_before; s++)
+            blocked[i] +=
+                add_span(&work->before[s], from, ready[i], &longest, &whom[i]);
         for (int s = 0; s < work->n_spans; s++) {
-            const struct ss_blocked *span = &work->span[s];
-            int64_t part =
-                min64(span->end, ready[i]) - max64(span->begin, from);
-            if (part <= 0)
-                continue;
-            blocked[i] += part;
-            if (span->waiting > longest) {
-                longest = span->waiting;
-                whom[i] = span_culprit(work, span);
-            }
+            const struct ss_blamed b = {work->span[s],
+                                        span_culprit(work, &work->span[s])};
+            blocked[i] += add_span(&b, from, ready[i], &longest, &whom[i]);
         }
     }
 }
@@ -189,9 +118,9 @@ static int group_rank(const struct ss_point_run *run, enum ss_dim d, int member)
     return ss_layout_rank(&run->plan.layout, &at);
 }
 
-static void name_culprits(struct work *work, enum ss_dim d)
+static void name_culprits(struct ss_sampled_work *work, enum ss_dim d)
 {
-    struct dim_view *dim = &work->dim[d];
+    struct ss_dim_view *dim = &work->dim[d];
 
     for (int i = 0; i < dim->n; i++) {
         int who = dim->culprit[i];
@@ -205,17 +134,17 @@ static void name_culprits(struct work *work, enum ss_dim d)
 }
 
 /** Exchanges blocked times and judges the dimension's arrivals. */
-static enum ss_status judge_dim(struct work *work, enum ss_dim d, int64_t begin,
+static enum ss_status judge_dim(struct ss_sampled_work *work, enum ss_dim d,
                                 int64_t threshold)
 {
-    struct dim_view *dim = &work->dim[d];
+    struct ss_dim_view *dim = &work->dim[d];
     struct ss_point_run *run = work->run;
     size_t row = 2 * (size_t)dim->n;
     int64_t *mine = dim->blocked + (size_t)dim->members * row;
 
     if (dim->n == 0)
         return SS_OK;
-    blocked_before(work, dim, begin, mine, mine + dim->n);
+    blocked_before(work, dim, mine, mine + dim->n);
     SS_TRY(ss_allgather_all(run->comms.dim[d], mine, row * sizeof(*mine),
                             dim->blocked));
     for (int m = 0; m < dim->members; m++) {
@@ -229,22 +158,26 @@ static enum ss_status judge_dim(struct work *work, enum ss_dim d, int64_t begin,
         .n = dim->n,
         .ready = dim->ready,
         .blocked = dim->only,
-        .begin = dim->begin,
+        .begin = dim->since,
         .threshold = threshold,
     };
     ss_arrivals_judge(&in, work->scratch, dim->culprit, dim->last, work->stat);
     name_culprits(work, d);
-    run->samples->last_arrivals += work->stat[dim->me].last_arrivals;
-    run->samples->excess[d] += work->stat[dim->me].excess;
-    run->samples->collectives += dim->n;
+    dim->mine = work->stat[dim->me];
     return SS_OK;
 }
 
-/** Counts each rank once that was last in any collective seen from here. */
-static void count_late(struct work *work)
+/** This rank's arrivals; and each rank once that was last in any collective
+ * seen from here. */
+static void count_late(struct ss_sampled_work *work)
 {
     struct ss_samples *samples = work->run->samples;
 
+    for (int d = 0; d < SS_DIMS; d++) {
+        samples->last_arrivals += work->dim[d].mine.last_arrivals;
+        samples->excess[d] += work->dim[d].mine.excess;
+        samples->collectives += work->dim[d].n;
+    }
     for (int rank = 0; rank < samples->group_size; rank++) {
         bool late = false;
         for (int d = 0; d < SS_DIMS && !late; d++)
@@ -289,7 +222,7 @@ static void terms_row(const struct ss_step_terms *t, int rank, int block,
 }
 
 /** Stores the step: its terms, and the spans that may prove persistent. */
-static enum ss_status store_step(struct work *work,
+static enum ss_status store_step(struct ss_sampled_work *work,
                                  const struct ss_step_terms *terms, int block,
                                  int step)
 {
@@ -310,7 +243,44 @@ static enum ss_status store_step(struct work *work,
     return SS_OK;
 }
 
-static enum ss_status reduce_step(struct work *work,
+/** What the next step needs of this one. */
+static void remember(struct ss_sampled_work *work)
+{
+    for (int s = 0; s < work->n_spans; s++)
+        work->before[s] = (struct ss_blamed){
+            work->span[s], span_culprit(work, &work->span[s])};
+    work->n_before = work->n_spans;
+    for (int d = 0; d < SS_DIMS; d++) {
+        struct ss_dim_view *dim = &work->dim[d];
+        for (int m = 0; dim->n > 0 && m < dim->members; m++)
+            dim->since[m] = dim->ready[m * dim->n + dim->n - 1];
+    }
+}
+
+/** When a step began for which there is no mark: the first of a block. */
+static int64_t first_start(const struct ss_op_event *event, int ops,
+                           int64_t end)
+{
+    for (int i = 0; i < ops; i++)
+        if (event[i].start != SS_NO_TIME)
+            end = min64(end, event[i].start);
+    return end;
+}
+
+/** Judges the arrivals of one step; the dimensions inner first. */
+static enum ss_status judge_step(struct ss_sampled_work *work)
+{
+    const struct ss_point_run *run = work->run;
+    int64_t tie = max64(3 * run->bound_ns, run->step_ns[SS_WHOLE] / 500);
+
+    for (int i = 0; i < SS_DIMS; i++)
+        SS_TRY(judge_dim(work, inner_first[i], tie));
+    remember(work);
+    return SS_OK;
+}
+
+/** Step 0 is not stored: it only says how step 1 began. */
+static enum ss_status reduce_step(struct ss_sampled_work *work,
                                   const struct ss_raw_block *raw, int block,
                                   int step)
 {
@@ -318,25 +288,31 @@ static enum ss_status reduce_step(struct work *work,
     const struct ss_block_record *record = &raw->record;
     const struct ss_op_event *event =
         record->event + (size_t)step * (size_t)record->ops;
+    int64_t end = record->mark[step];
     struct ss_step_view view = {
         .plan = &run->plan,
         .variant = raw->variant,
         .event = event,
         .last_ready = work->last_ready,
-        .begin = record->mark[step - 1],
-        .end = record->mark[step],
+        .begin = step > 0 ? record->mark[step - 1]
+                          : first_start(event, record->ops, end),
+        .end = end,
         .clock_bound = run->bound_ns,
     };
     bool comm = raw->variant != SS_COMPUTE_ONLY;
-    int64_t tie = max64(3 * run->bound_ns, run->step_ns[SS_WHOLE] / 500);
     struct ss_step_terms terms;
 
-    for (int d = 0; comm && d < SS_DIMS; d++)
-        SS_TRY(exchange_ready(work, (enum ss_dim)d, event, view.begin));
+    for (int d = 0; comm && d < SS_DIMS; d++) {
+        SS_TRY(exchange_ready(work, (enum ss_dim)d, event));
+        if (step == 0)
+            SS_TRY(exchange_begin(work, (enum ss_dim)d, view.begin));
+    }
     ss_attribute_step(&view, work->scratch, &terms, work->span, work->max_spans,
                       &work->n_spans);
-    for (int i = 0; comm && i < SS_DIMS; i++)
-        SS_TRY(judge_dim(work, inner_first[i], view.begin, tie));
+    if (comm)
+        SS_TRY(judge_step(work));
+    if (step == 0)
+        return SS_OK;
     if (comm)
         count_late(work);
     if (work->stored == SS_OK)
@@ -347,14 +323,14 @@ static enum ss_status reduce_step(struct work *work,
 enum ss_status ss_sampled_reduce_all(struct ss_point_run *run,
                                      const struct ss_raw_block *raw, int block)
 {
-    struct work work;
+    struct ss_sampled_work work;
     enum ss_status status =
-        ss_agree_all(run->comms.group, open_work(run, &work));
+        ss_agree_all(run->comms.group, ss_sampled_work_open(run, &work));
 
-    for (int step = 1; status == SS_OK && step < raw->record.steps; step++)
+    for (int step = 0; status == SS_OK && step < raw->record.steps; step++)
         status = reduce_step(&work, raw, block, step);
     if (status == SS_OK)
         status = work.stored;
-    close_work(&work);
+    ss_sampled_work_close(&work);
     return status;
 }
