@@ -42,9 +42,10 @@ static enum ss_status null_describe(struct ss_engine *engine,
                                     struct ss_place *place,
                                     double *memory_bytes)
 {
-    (void)engine;
     (void)ss_copy(place->device_name, sizeof(place->device_name),
                   "planted times");
+    if (!ss_null_of(engine)->real)
+        place->sharers = 1;   /* a virtual clock takes no turns on a core */
     *memory_bytes = INFINITY; /* it holds no data */
     return SS_OK;
 }
