@@ -24,7 +24,7 @@ static int64_t other(int rank)
 }
 
 /* |weight| and |other| are at most 3. */
-#define WEIGHT_MAX 3
+#define WEIGHT_MAX INT64_C(3)
 
 static int64_t pattern(uint64_t at, int64_t amplitude)
 {
@@ -114,14 +114,15 @@ static int64_t expected(const struct ss_coll_check *check,
                         const struct ss_exact *exact, uint64_t at)
 {
     uint64_t mine = (uint64_t)check->rt->rank * check->count;
-    int from = (int)(at / check->count);
+    int from = check->count > 0 ? (int)(at / check->count) : 0;
     switch (check->kind) {
     case SS_COLL_REDUCE_SCATTER:
         return ss_exact_sum(exact, mine + at);
     case SS_COLL_ALL_GATHER:
-        return ss_exact_value(exact, from, at % check->count);
+        return ss_exact_value(exact, from, at - (uint64_t)from * check->count);
     case SS_COLL_ALL_TO_ALL:
-        return ss_exact_value(exact, from, mine + at % check->count);
+        return ss_exact_value(exact, from,
+                              mine + at - (uint64_t)from * check->count);
     case SS_COLL_ALL_REDUCE:
     case SS_COLL_BROADCAST:
     case SS_COLL_REDUCE:

@@ -104,7 +104,8 @@ static int64_t spread(int i, int count, int64_t n)
 static bool compare_gemm(const struct ss_host *self, const struct ss_op *op,
                          bool exact, struct ss_check_sink *sink)
 {
-    const void *a = ss_host_at(self, op->a), *b = ss_host_at(self, op->b);
+    const struct ss_twin_product twin = {op, ss_host_at(self, op->a),
+                                         ss_host_at(self, op->b), self->dtype};
     const void *c = ss_host_at(self, op->c);
     int rows = op->m < SLICE ? (int)op->m : SLICE;
     int cols = op->n < SLICE ? (int)op->n : SLICE;
@@ -112,7 +113,7 @@ static bool compare_gemm(const struct ss_host *self, const struct ss_op *op,
         int64_t row = spread(i / cols, rows, op->m);
         int64_t col = spread(i % cols, cols, op->n);
         double magnitude;
-        double want = ss_twin_gemm(op, a, b, self->dtype, row, col, &magnitude);
+        double want = ss_twin_gemm(&twin, row, col, &magnitude);
         uint64_t at = (uint64_t)(row * op->n + col);
         double got = ss_twin_get(c, self->dtype, at);
         if (fabs(got - want) <= tolerance(self, op, magnitude, exact))

@@ -5,7 +5,6 @@
  * bit for bit, the odd one named. Reads the state; must not change it.
  */
 #include <math.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "engine/host.h"

@@ -13,19 +13,20 @@ double ss_twin_get(const void *data, enum ss_dtype dtype, uint64_t i)
                               : (double)((const float *)data)[i];
 }
 
-double ss_twin_gemm(const struct ss_op *op, const void *a, const void *b,
-                    enum ss_dtype dtype, int64_t row, int64_t col,
-                    double *magnitude)
+double ss_twin_gemm(const struct ss_twin_product *product, int64_t row,
+                    int64_t col, double *magnitude)
 {
+    const struct ss_op *op = product->op;
+    enum ss_dtype dtype = product->dtype;
     double sum = 0;
     *magnitude = 0;
     for (int64_t i = 0; i < op->k; i++) {
         int64_t at_a = op->ta ? i * op->m + row : row * op->k + i;
         int64_t at_b = op->tb ? col * op->k + i : i * op->n + col;
-        double product = ss_twin_get(a, dtype, (uint64_t)at_a) *
-                         ss_twin_get(b, dtype, (uint64_t)at_b);
-        sum += product;
-        *magnitude += fabs(product);
+        double x = ss_twin_get(product->a, dtype, (uint64_t)at_a) *
+                   ss_twin_get(product->b, dtype, (uint64_t)at_b);
+        sum += x;
+        *magnitude += fabs(x);
     }
     return sum;
 }

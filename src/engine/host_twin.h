@@ -9,11 +9,16 @@
  * double: what kernels of any engine are compared with.
  */
 
-/** One element of a GEMM, without what it accumulates on; *magnitude is the
- * sum of |a b|, from which a rounding bound follows. */
-double ss_twin_gemm(const struct ss_op *op, const void *a, const void *b,
-                    enum ss_dtype dtype, int64_t row, int64_t col,
-                    double *magnitude);
+/** A GEMM op and its operands. */
+struct ss_twin_product {
+    const struct ss_op *op;
+    const void *a, *b;
+    enum ss_dtype dtype;
+};
+/** One element of it, without what it accumulates on; *magnitude is the sum of
+ * |a b|, from which a rounding bound follows. */
+double ss_twin_gemm(const struct ss_twin_product *product, int64_t row,
+                    int64_t col, double *magnitude);
 double ss_twin_gelu(double x);
 double ss_twin_gelu_slope(double x);
 double ss_twin_silu(double x);

@@ -30,11 +30,15 @@ static double planted_ms(const struct ss_config *config, const struct ss_op *op)
     }
 }
 
+struct base_op {
+    const struct ss_op *op;
+};
+
 /* The same op at n0 has the same layer and name; micro-batches are alike. */
 static int compare_ops(const void *a, const void *b)
 {
-    const struct ss_op *x = *(const struct ss_op *const *)a;
-    const struct ss_op *y = *(const struct ss_op *const *)b;
+    const struct ss_op *x = ((const struct base_op *)a)->op;
+    const struct ss_op *y = ((const struct base_op *)b)->op;
     if (x->layer != y->layer)
         return x->layer < y->layer ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -42,7 +46,7 @@ static int compare_ops(const void *a, const void *b)
 
 /** Ops of the base plan in an order that can be searched. */
 struct base_index {
-    const struct ss_op **op; /* owned; NULL: costs are not scaled */
+    struct base_op *at; /* owned; NULL: costs are not scaled */
     size_t n;
 };
 
@@ -53,27 +57,28 @@ static enum ss_status index_open(const struct ss_plan *base,
     if (!base)
         return SS_OK;
     size_t n = (size_t)base->n_ops;
-    const struct ss_op **op = ss_alloc(n, sizeof(*op), "ops of the base size");
-    if (!op)
+    struct base_op *at = ss_alloc(n, sizeof(*at), "ops of the base size");
+    if (!at)
         return SS_ERR_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        op[i] = &base->op[i];
-    qsort(op, n, sizeof(*op), compare_ops);
-    *out = (struct base_index){op, n};
+        at[i].op = &base->op[i];
+    qsort(at, n, sizeof(*at), compare_ops);
+    *out = (struct base_index){at, n};
     return SS_OK;
 }
 
 /* FLOPs of a GEMM, bytes of everything else, over those of the op at n0. */
 static double scale_of(const struct base_index *index, const struct ss_op *op)
 {
-    const struct ss_op **found = NULL;
-    if (index->op && !ss_op_is_comm(op))
-        found = bsearch(&op, index->op, index->n, sizeof(op), compare_ops);
+    const struct base_op wanted = {op}, *found = NULL;
+    if (index->at && !ss_op_is_comm(op))
+        found =
+            bsearch(&wanted, index->at, index->n, sizeof(wanted), compare_ops);
     if (!found)
         return 1;
     bool gemm = op->kind == SS_OP_GEMM;
     double mine = gemm ? op->flops : op->bytes;
-    double base = gemm ? (*found)->flops : (*found)->bytes;
+    double base = gemm ? found->op->flops : found->op->bytes;
     return base > 0 ? mine / base : 1;
 }
 
@@ -91,7 +96,7 @@ enum ss_status ss_null_costs_fill(struct ss_null *self)
             ms *= config->null_slow_factor;
         self->cost[i] = llround(ms * (double)SS_NS_PER_MS);
     }
-    ss_free(index.op);
+    ss_free(index.at);
     return SS_OK;
 }
 

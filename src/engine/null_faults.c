@@ -100,7 +100,7 @@ enum ss_status ss_null_faults_check(const struct ss_null *self)
 
 static void hang(void)
 {
-    const struct timespec nap = {.tv_nsec = 10 * 1000 * 1000};
+    const struct timespec nap = {.tv_nsec = 10000000};
     for (;;)
         nanosleep(&nap, NULL); /* until the watchdog ends the process */
 }

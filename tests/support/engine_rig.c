@@ -2,6 +2,7 @@
 /* An engine at one point, on one rank. It must not know any engine. */
 #include "support/engine_rig.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,10 @@ void *realloc(void *old, size_t size)
 }
 #endif
 
-/* One runtime a process: all ranks' tables are the same. */
+/* One runtime a process: the first rank makes the table of all. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct ss_rt_ops *loud;
+static struct ss_rt_ops quiet;
 
 static enum ss_status quiet_icollective(struct ss_rt *rt, enum ss_coll kind,
                                         const void *send, void *recv,
@@ -74,18 +77,27 @@ static enum ss_status quiet_wait(struct ss_rt *rt, struct ss_request *request)
     return status;
 }
 
-void rig_mute_transport(struct rig *rig)
+static void make_quiet(const struct ss_rt_ops *ops)
 {
-    static struct ss_rt_ops quiet;
-    for (int dim = 0; dim < SS_DIMS; dim++) {
-        struct ss_rt *rt = rig->comms.dim[dim];
-        if (!rt || rt->ops == &quiet)
-            continue;
-        loud = rt->ops; /* every rank writes the same */
-        quiet = *loud;
+    pthread_mutex_lock(&lock);
+    if (!loud) {
+        loud = ops;
+        quiet = *ops;
         quiet.icollective = quiet_icollective;
         quiet.test = quiet_test;
         quiet.wait = quiet_wait;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void rig_mute_transport(struct rig *rig)
+{
+    for (int dim = 0; dim < SS_DIMS; dim++) {
+        struct ss_rt *rt = rig->comms.dim[dim];
+        if (!rt)
+            continue;
+        if (rt->ops != &quiet)
+            make_quiet(rt->ops);
         rt->ops = &quiet;
     }
 }

@@ -215,13 +215,13 @@ static void panels_give_the_same_product(void **state)
         b.host.in_flight = 1;   /* something flies: cut it up */
         for (int lane = 0; lane < SS_LANES; lane++)
             b.host.lane[lane] = (struct ss_host_lane){-1, -1};
+        const struct ss_twin_product twin = {&op, b.host.buffer[0],
+                                             b.host.buffer[1], b.host.dtype};
         assert_int_equal(ss_host_panel_rows(&b.host, &op), 16);
         assert_int_equal(ss_host_gemm(&b.host, &op), SS_OK);
         for (int64_t i = 0; i < op.m * op.n; i++) {
             double magnitude, was = (double)((i * 5 + 6) % 9) - 4;
-            double want =
-                ss_twin_gemm(&op, b.host.buffer[0], b.host.buffer[1],
-                             b.host.dtype, i / op.n, i % op.n, &magnitude);
+            double want = ss_twin_gemm(&twin, i / op.n, i % op.n, &magnitude);
             want += op.accumulate ? was : 0;
             assert_true(get(&b, 2, (size_t)i) == want);
         }
