@@ -11,7 +11,6 @@
 #include "base/str.h"
 
 #define MAX_LOSSES 4
-#define LEAST_SHARE 0.005 /* below, it would read 0 % */
 
 struct loss {
     char what[96];
@@ -22,13 +21,19 @@ struct losses {
     int n;
 };
 
+static long percent(double share)
+{
+    return lround(100 * share);
+}
+
 static void add_loss(struct losses *list, const char *what, double ms,
                      double t_ms)
 {
     double share = ms / t_ms;
     int at = list->n;
 
-    if (!(share >= LEAST_SHARE) || list->n == (int)SS_COUNT_OF(list->v))
+    if (!(share > 0) || percent(share) < 1 ||
+        list->n == (int)SS_COUNT_OF(list->v))
         return;
     for (; at > 0 && list->v[at - 1].share < share; at--)
         list->v[at] = list->v[at - 1];
@@ -146,8 +151,8 @@ static void write_point(const struct ss_result *result,
     size_words(p, out, size);
     collect(result, p, &losses);
     for (int i = 0; i < losses.n && i < MAX_LOSSES; i++) {
-        ss_format(part, sizeof(part), "%s%.0f %% %s", i ? ", " : "; ",
-                  100 * losses.v[i].share, losses.v[i].what);
+        ss_format(part, sizeof(part), "%s%ld %% %s", i ? ", " : "; ",
+                  percent(losses.v[i].share), losses.v[i].what);
         append(out, size, part);
     }
     if (strcmp(p->status, "ok") != 0) {
