@@ -67,18 +67,36 @@ static enum ss_status index_open(const struct ss_plan *base,
     return SS_OK;
 }
 
+/* An op that n0 lacks (the first input gradient runs with tp only) is as dear
+ * as its siblings: the FLOPs of a Linear's three GEMMs are equal. */
+static const struct ss_op *sibling_of(const struct base_index *index,
+                                      const struct ss_op *op)
+{
+    size_t stem = strcspn(op->name, ".");
+    for (size_t i = 0; i < index->n; i++) {
+        const struct ss_op *other = index->at[i].op;
+        if (other->kind == op->kind && other->layer == op->layer &&
+            strcspn(other->name, ".") == stem &&
+            strncmp(other->name, op->name, stem) == 0)
+            return other;
+    }
+    return NULL;
+}
+
 /* FLOPs of a GEMM, bytes of everything else, over those of the op at n0. */
 static double scale_of(const struct base_index *index, const struct ss_op *op)
 {
-    const struct base_op wanted = {op}, *found = NULL;
-    if (index->at && !ss_op_is_comm(op))
-        found =
-            bsearch(&wanted, index->at, index->n, sizeof(wanted), compare_ops);
-    if (!found)
+    const struct base_op wanted = {op}, *found;
+    const struct ss_op *twin;
+    if (!index->at || ss_op_is_comm(op))
+        return 1;
+    found = bsearch(&wanted, index->at, index->n, sizeof(wanted), compare_ops);
+    twin = found ? found->op : sibling_of(index, op);
+    if (!twin)
         return 1;
     bool gemm = op->kind == SS_OP_GEMM;
     double mine = gemm ? op->flops : op->bytes;
-    double base = gemm ? found->op->flops : found->op->bytes;
+    double base = gemm ? twin->flops : twin->bytes;
     return base > 0 ? mine / base : 1;
 }
 

@@ -245,6 +245,26 @@ static void costs_scale_with_the_op_against_the_base(void **state)
     run(&job, 2);
 }
 
+/* n0 has no fc1.dgrad: it is as dear as fc1.fwd, which has shrunk to a half. */
+static void an_op_that_the_base_lacks_scales_as_its_siblings(void **state)
+{
+    (void)state;
+    struct hand_plan base;
+    struct job job = {.spec = {.settings = PLANTED("4"), .dp = 2},
+                      .look = look_scaled};
+    hand_plan_make(1, &base);
+    hand_plan_make(2, &job.hand);
+    (void)ss_copy(base.op[GEMM0].name, 16, "fc1.fwd");
+    (void)ss_copy(job.hand.op[GEMM0].name, 16, "fc1.dgrad");
+    base.op[GEMM0].flops = 2e9;
+    job.hand.op[GEMM0].flops = 1e9;
+    base.op[ADAMW].bytes = 400;
+    job.hand.op[ADAMW].bytes = 100;
+    job.spec.plan = &job.hand.plan;
+    job.spec.base = &base.plan;
+    run(&job, 2);
+}
+
 static enum ss_status look_tp(struct rig *rig, struct ss_rt *rt)
 {
     (void)rt;
@@ -354,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_slow_rank_holds_up_the_others),
         cmocka_unit_test(noise_is_the_documented_function_of_the_seed),
         cmocka_unit_test(costs_scale_with_the_op_against_the_base),
+        cmocka_unit_test(an_op_that_the_base_lacks_scales_as_its_siblings),
         cmocka_unit_test(built_plans_of_several_dimensions_run),
         cmocka_unit_test(a_block_does_not_allocate),
         cmocka_unit_test(the_real_clock_sleeps_what_is_planted),
