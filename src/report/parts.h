@@ -36,8 +36,10 @@ struct ss_word ss_word_percent(double share);       /**< 0.812 -> "81.2" */
 struct ss_word ss_word_percents(double lo, double hi); /**< "80.9-81.6" */
 struct ss_word ss_word_count(double count);            /**< "12.3 k" */
 struct ss_word ss_word_load(const struct ss_point_row *meta);
-/** "weak 4" or "weak 4 (alone)": names a point in running text. */
-struct ss_word ss_word_point(const struct ss_point_row *meta);
+/** Names a point in running text: "weak 4"; "weak 2 alone" where that size
+ * could have had neighbours. */
+struct ss_word ss_word_point(const struct ss_result *result,
+                             const struct ss_point_row *meta);
 /** UTC, ISO 8601, of ns since 1970; "" for 0. */
 struct ss_word ss_word_time(int64_t wall_ns);
 /** Appends text broken at blanks to fit the width; `first` opens the first

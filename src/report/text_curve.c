@@ -47,7 +47,10 @@ static void scaling_row(struct ss_grid *table,
     const struct ss_ratio *e = &point->efficiency;
     ss_grid_row(table);
     put_size(table, point);
-    ss_grid_cell_int(table, point->meta->nodes);
+    if (point->meta->nodes > 0)
+        ss_grid_cell_int(table, point->meta->nodes);
+    else
+        ss_grid_cell(table, "-");
     ss_grid_cell(table, ss_word_load(point->meta).text);
     ss_grid_cell(table, ss_word_ms(point->step.median).text);
     ss_grid_cell(table, ss_word_range(point->step.lo, point->step.hi).text);

@@ -82,7 +82,9 @@ static const struct remark {
      "here, so the hidden share is not given and E comm never fails a verdict"},
     {budget, false,
      "stopped by the budget before the asked precision was reached"},
-    {unverified, false, "results were not checked (measure.verify=0)"},
+    {unverified, false,
+     "nothing was checked: measure.verify is off, or there was nothing to "
+     "check at this size"},
     {second_pass, false,
      "second pass: groups start at another rank, so that ranks left over by "
      "the first pass are covered"},
@@ -112,7 +114,7 @@ static void put_remark(const struct ss_result *result, const struct remark *r,
         const struct ss_point_result *p = &result->point[i];
         if (r->applies(p))
             ss_buf_printf(&text, "%s%s", n++ ? ", " : "",
-                          ss_word_point(p->meta).text);
+                          ss_word_point(result, p->meta).text);
     }
     ss_buf_printf(&text, ": %s", r->text);
     if (text.failed)
@@ -122,21 +124,24 @@ static void put_remark(const struct ss_result *result, const struct remark *r,
     ss_buf_free(&text);
 }
 
-static void put_reason(const struct ss_point_result *p, struct ss_buf *notes)
+static void put_reason(const struct ss_result *result,
+                       const struct ss_point_result *p, struct ss_buf *notes)
 {
     char text[320];
-    ss_format(text, sizeof text, "%s: %s%s%s", ss_word_point(p->meta).text,
-              p->status, p->meta->reason[0] ? ": " : "", p->meta->reason);
+    ss_format(text, sizeof text, "%s: %s%s%s",
+              ss_word_point(result, p->meta).text, p->status,
+              p->meta->reason[0] ? ": " : "", p->meta->reason);
     ss_wrap(notes, "  - ", text);
 }
 
 /* How unlike the groups are that a row of the curve stands for. */
-static void put_groups(const struct ss_point_result *p, struct ss_buf *notes)
+static void put_groups(const struct ss_result *result,
+                       const struct ss_point_result *p, struct ss_buf *notes)
 {
     char text[200];
     size_t used;
     ss_format(text, sizeof text, "%s: %d groups took %s ms",
-              ss_word_point(p->meta).text, (int)p->meta->group_count,
+              ss_word_point(result, p->meta).text, (int)p->meta->group_count,
               ss_word_range(p->step_min_ms, p->step_max_ms).text);
     used = strlen(text);
     if (isfinite(p->slowest_efficiency))
@@ -156,7 +161,7 @@ static void put_all_groups(const struct ss_result *result, struct ss_buf *notes)
         if (n++ == 0)
             ss_wrap(notes, "  - ",
                     "groups side by side: a row shows the median group");
-        put_groups(p, notes);
+        put_groups(result, p, notes);
     }
 }
 
@@ -166,7 +171,7 @@ void ss_text_notes(const struct ss_result *result, struct ss_buf *out)
     ss_buf_init(&notes, 1 << 20);
     for (int i = 0; i < result->n_points; i++) {
         if (has_reason(&result->point[i]))
-            put_reason(&result->point[i], &notes);
+            put_reason(result, &result->point[i], &notes);
     }
     for (size_t i = 0; i < SS_COUNT_OF(remarks); i++)
         put_remark(result, &remarks[i], &notes);

@@ -50,22 +50,24 @@ static bool all_tie(const struct ss_point_result *point)
     return true;
 }
 
-static void put_title(const struct ss_point_result *point, int shown,
+static void put_title(const struct ss_result *result,
+                      const struct ss_point_result *point, int shown,
                       struct ss_buf *out)
 {
     char text[160];
     if (shown < point->n_ranks)
         ss_format(text, sizeof text,
                   "The %d of %d ranks with the largest excess, %s", shown,
-                  point->n_ranks, ss_word_point(point->meta).text);
+                  point->n_ranks, ss_word_point(result, point->meta).text);
     else
         ss_format(text, sizeof text, "All %d ranks, %s", shown,
-                  ss_word_point(point->meta).text);
+                  ss_word_point(result, point->meta).text);
     ss_buf_printf(out, "\n");
     ss_wrap(out, "", text);
 }
 
-static enum ss_status put_point(const struct ss_point_result *point,
+static enum ss_status put_point(const struct ss_result *result,
+                                const struct ss_point_result *point,
                                 enum ss_report_ranks ranks, struct ss_buf *out)
 {
     enum ss_status status;
@@ -73,7 +75,7 @@ static enum ss_status put_point(const struct ss_point_result *point,
     int *list = ss_report_pick_ranks(point, ranks, &n);
     if (!list)
         return SS_ERR_NO_MEMORY;
-    put_title(point, n, out);
+    put_title(result, point, n, out);
     status = rank_table(point, list, n, out);
     if (all_tie(point))
         ss_wrap(out, "  ",
@@ -118,7 +120,7 @@ enum ss_status ss_text_ranks(const struct ss_result *result,
         bool all =
             ranks == SS_RANKS_ALL && p->n_ranks > 0 && ss_point_measured(p);
         if (p == only || all)
-            SS_TRY(put_point(p, ranks, out));
+            SS_TRY(put_point(result, p, ranks, out));
     }
     put_legend(out);
     return SS_OK;

@@ -93,11 +93,14 @@ struct ss_word ss_word_load(const struct ss_point_row *meta)
     return word;
 }
 
-struct ss_word ss_word_point(const struct ss_point_row *meta)
+struct ss_word ss_word_point(const struct ss_result *result,
+                             const struct ss_point_row *meta)
 {
     struct ss_word word;
+    bool alone =
+        strcmp(meta->load, "alone") == 0 && meta->size < result->run->n_ranks;
     ss_format(word.text, sizeof word.text, "%s %d%s%s", meta->mode,
-              (int)meta->size, strcmp(meta->load, "alone") == 0 ? " alone" : "",
+              (int)meta->size, alone ? " alone" : "",
               meta->pass > 0 ? " second pass" : "");
     return word;
 }

@@ -246,6 +246,7 @@ void report_case_fill(struct report_case *c)
     fill_step(&c->point[2], 24.8, 0.8064516129);
     fill_terms(&c->point[2], 1.5, 2.1, 0.25);
     fill_ranks(c, &c->point[2]);
+    ss_copy(c->meta[2].load, sizeof c->meta[2].load, "alone"); /* the world */
     c->point[1].status = "too_few_samples";
     c->point[2].flags = SS_FLAG_PERTURBED | SS_FLAG_OVERLAP_NOT_MEASURABLE;
     c->point[3].status = "skipped";

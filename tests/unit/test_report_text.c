@@ -70,6 +70,21 @@ static void test_first_line_is_the_sentence(void **state)
     ss_buf_free(&out);
 }
 
+/* A size below the world says so when it ran without neighbours. */
+static void test_alone_is_said_where_it_was_a_choice(void **state)
+{
+    struct report_case c;
+    struct ss_buf out;
+    (void)state;
+    report_case_fill(&c);
+    ss_copy(c.meta[1].load, sizeof c.meta[1].load, "alone");
+    c.meta[1].group_count = 1;
+    render(&c, SS_RANKS_NONE, &out);
+    assert_non_null(strstr(ss_buf_text(&out), "weak 2 alone: too few"));
+    assert_null(strstr(ss_buf_text(&out), "weak 4 alone"));
+    ss_buf_free(&out);
+}
+
 /* Texts as long as they can be, numbers of every size: still 100 columns. */
 static void stretch(struct report_case *c)
 {
@@ -246,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_first_line_is_the_sentence),
+        cmocka_unit_test(test_alone_is_said_where_it_was_a_choice),
         cmocka_unit_test(test_width_with_long_texts_and_numbers),
         cmocka_unit_test(test_every_part_of_the_split_is_shown),
         cmocka_unit_test(test_missing_numbers_are_dashes),
