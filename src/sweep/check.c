@@ -48,13 +48,15 @@ enum ss_status ss_point_check_all(struct ss_context *context,
     if (!context->config->measure_verify)
         return SS_OK;
     if (strcmp(when, "after") == 0)
-        status = ss_agree_all(context->world, steps_before_end(context, run));
+        status = ss_meet_all(context, context->world,
+                             steps_before_end(context, run));
     else if (run->size > 0)
         status = context->engine->ops->reset(context->engine);
-    SS_TRY(ss_agree_all(context->world, status));
+    SS_TRY(ss_meet_all(context, context->world, status));
     ss_context_arm(context, context->config->deadline_block,
                    INT64_C(120000000000), "checks");
-    status = ss_agree_all(context->world, check_group(context, run, when));
+    status =
+        ss_meet_all(context, context->world, check_group(context, run, when));
     ss_context_disarm(context);
     return status;
 }

@@ -52,7 +52,7 @@ static enum ss_status gather(struct ss_context *context, const void *mine,
         status = SS_ERR_NO_MEMORY;
     if (!mine && !(mine = zeros = ss_alloc(1, len, what)))
         status = SS_ERR_NO_MEMORY;
-    status = ss_agree_all(world, status);
+    status = ss_meet_all(context, world, status);
     if (status == SS_OK)
         status = ss_gather_all(world, mine, len, all, 0);
     ss_free(zeros);
@@ -72,7 +72,7 @@ static enum ss_status gather_rows(struct ss_context *context, const void *mine,
     struct ss_rt *world = context->world;
     size_t *lens = ss_alloc((size_t)world->size, sizeof(*lens), "lengths");
     enum ss_status status =
-        ss_agree_all(world, lens ? SS_OK : SS_ERR_NO_MEMORY);
+        ss_meet_all(context, world, lens ? SS_OK : SS_ERR_NO_MEMORY);
     size_t sum = 0;
 
     if (status == SS_OK)
@@ -146,8 +146,8 @@ static enum ss_status gather_steps(struct ss_context *context,
     size_t len = (size_t)shape->steps * (shape->wide ? 8 : 4);
     const void *mine = NULL;
     void *narrowed = NULL;
-    enum ss_status status =
-        ss_agree_all(context->world, narrow(run->samples, shape, &narrowed));
+    enum ss_status status = ss_meet_all(context, context->world,
+                                        narrow(run->samples, shape, &narrowed));
 
     if (run->samples)
         mine = narrowed ? narrowed : (const void *)run->samples->step_ns;
@@ -192,7 +192,7 @@ static enum ss_status gather_blocks(struct ss_context *context,
     if (context->world->rank == 0)
         status = transpose(data, by_rank);
     ss_free(by_rank);
-    return ss_agree_all(context->world, status);
+    return ss_meet_all(context, context->world, status);
 }
 
 /** The table of blocks is the same on every rank that ran them; rank 0 may
@@ -208,7 +208,7 @@ static enum ss_status share_block_table(struct ss_context *context,
 
     SS_TRY(ss_allreduce_all(world, &owner, 1, SS_DT_I64, SS_RED_MIN));
     data->block = ss_alloc(n, sizeof(*data->block), "blocks");
-    SS_TRY(ss_agree_all(world, data->block ? SS_OK : SS_ERR_NO_MEMORY));
+    SS_TRY(ss_meet_all(context, world, data->block ? SS_OK : SS_ERR_NO_MEMORY));
     if (n == 0 || owner == INT32_MAX)
         return SS_OK;
     if (world->rank == owner)
@@ -235,7 +235,7 @@ static enum ss_status gather_net(struct ss_context *context,
             delta.row[i].node =
                 context->topology.place[context->world->rank].node;
     }
-    status = ss_agree_all(context->world, status);
+    status = ss_meet_all(context, context->world, status);
     if (status == SS_OK)
         status = gather_rows(context, delta.row, sizeof(struct ss_net_row),
                              delta.n, &rows, &n);

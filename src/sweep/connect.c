@@ -151,8 +151,8 @@ static enum ss_status connect_group(struct ss_context *context,
 
     if (!run->comms.group)
         return SS_OK;
-    SS_TRY(ss_agree_all(run->comms.group, split_dims(run)));
-    SS_TRY(ss_agree_all(run->comms.group, compare_orders(run)));
+    SS_TRY(ss_meet_all(context, run->comms.group, split_dims(run)));
+    SS_TRY(ss_meet_all(context, run->comms.group, compare_orders(run)));
     return engine->ops->connect_all(engine, &run->comms, &run->create_ns);
 }
 
@@ -200,14 +200,15 @@ enum ss_status ss_point_connect_all(struct ss_context *context,
     run->switches = forced_switches();
     ss_context_arm(context, context->config->deadline_connect, deadline,
                    "connect");
-    SS_TRY(ss_agree_or_stop_all(world, build_plan(context, run)));
+    SS_TRY(ss_meet_or_stop_all(context, world, build_plan(context, run)));
     context->plan = run->size > 0 ? &run->plan : NULL;
     SS_TRY(agree_comm(context, run));
     color = run->size > 0 ? run->first : -1;
-    SS_TRY(ss_agree_all(
-        world, ss_split_all(world, color, world->rank, &run->comms.group)));
-    SS_TRY(ss_agree_all(world, connect_group(context, run)));
-    SS_TRY(ss_agree_all(world, load(context, run)));
+    SS_TRY(ss_meet_all(
+        context, world,
+        ss_split_all(world, color, world->rank, &run->comms.group)));
+    SS_TRY(ss_meet_all(context, world, connect_group(context, run)));
+    SS_TRY(ss_meet_all(context, world, load(context, run)));
     ss_context_disarm(context);
     if (context->place.local_rank == 0)
         SS_TRY(ss_net_read(context->args->net_root, &run->net));

@@ -96,7 +96,18 @@ enum ss_status ss_point_collect_all(struct ss_context *context,
 /* check.c: exact checks before and after */
 enum ss_status ss_point_check_all(struct ss_context *context,
                                   struct ss_point_run *run, const char *when);
-/** Arms the watchdog for `what`; the deadline is config's or `automatic`. */
+/** Stands in progress->collective while a rank waits outside the plan's ops, so
+ * that last words tell those who wait from those who compute. */
+#define SS_MEETING (INT64_C(1) << 40)
+void ss_meeting_enter(struct ss_context *context);
+void ss_meeting_leave(struct ss_context *context);
+/** ss_agree_all and ss_agree_or_stop_all, marked as a meeting. */
+enum ss_status ss_meet_all(struct ss_context *context, struct ss_rt *rt,
+                           enum ss_status mine);
+enum ss_status ss_meet_or_stop_all(struct ss_context *context, struct ss_rt *rt,
+                                   enum ss_status mine);
+/** Arms the watchdog for `what`; the time is config's or `automatic`, ns from
+ * now. */
 void ss_context_arm(struct ss_context *context, int64_t configured,
                     int64_t automatic, const char *what);
 void ss_context_disarm(struct ss_context *context);

@@ -69,15 +69,15 @@ static enum ss_status pilot(struct ss_context *context,
             status = pilot_variant(context, run, (enum ss_variant)v, &mine[v]);
     run->meta.soak_s =
         (double)(context->engine->ops->now(context->engine) - begin) / 1e9;
-    SS_TRY(ss_agree_or_stop_all(context->world, status));
+    SS_TRY(ss_meet_or_stop_all(context, context->world, status));
     SS_TRY(agree_steps(context, run, mine));
     int most = 0;
     for (int v = 0; v < SS_VARIANTS; v++)
         most = run->steps[v] > most ? run->steps[v] : most;
     ss_block_record_close(&run->record);
     run->cap_steps = most + 1;
-    return ss_agree_all(context->world,
-                        ss_block_record_open(most + 1, 0, &run->record));
+    return ss_meet_all(context, context->world,
+                       ss_block_record_open(most + 1, 0, &run->record));
 }
 
 static int64_t cycle_ns(const struct ss_point_run *run)
@@ -204,6 +204,6 @@ enum ss_status ss_point_measure_all(struct ss_context *context,
     }
     if (run->samples)
         ss_samples_split_waiting(run->samples);
-    SS_TRY(ss_agree_all(context->world, isolated(context, run)));
+    SS_TRY(ss_meet_all(context, context->world, isolated(context, run)));
     return agree_status(context, run);
 }

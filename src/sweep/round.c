@@ -53,9 +53,12 @@ enum ss_status ss_block_run_all(struct ss_context *context,
     run->last_variant = (int)spec->variant;
     record->steps = spec->steps;
     /* a failed reset must not keep this rank from the group's meeting */
-    status = ss_agree_or_stop_all(run->comms.group, status);
-    if (status == SS_OK)
+    status = ss_meet_or_stop_all(context, run->comms.group, status);
+    if (status == SS_OK) {
+        ss_meeting_enter(context);
         status = engine->ops->meet_all(engine);
+        ss_meeting_leave(context);
+    }
     if (status == SS_OK) {
         int64_t begin = ss_clock_ns();
         status = ss_exec_block(engine, &run->plan, spec, record);
@@ -63,7 +66,7 @@ enum ss_status ss_block_run_all(struct ss_context *context,
         if (step > run->wall_step_ns)
             run->wall_step_ns = step;
     }
-    status = ss_agree_all(run->comms.group, status);
+    status = ss_meet_all(context, run->comms.group, status);
     ss_context_disarm(context);
     return status;
 }
@@ -271,7 +274,8 @@ static enum ss_status estimate(struct ss_samples *samples)
 }
 
 /** What the group makes of its round; collective over the group. */
-static enum ss_status reduce_round(struct ss_point_run *run,
+static enum ss_status reduce_round(struct ss_context *context,
+                                   struct ss_point_run *run,
                                    struct round *round)
 {
     int first = run->samples->n_blocks;
@@ -280,14 +284,14 @@ static enum ss_status reduce_round(struct ss_point_run *run,
     double *scratch = ss_alloc(most, sizeof(*scratch), "step times");
     enum ss_status status = latest && scratch ? SS_OK : SS_ERR_NO_MEMORY;
 
-    status = ss_agree_all(run->comms.group, status);
+    status = ss_meet_all(context, run->comms.group, status);
     for (int i = 0; i < round->n && status == SS_OK; i++)
         align_block(&round->map, &round->raw[i].record);
     if (status == SS_OK)
         status = reduce_marks(run, round, latest, scratch);
     for (int i = 0; i < round->n; i++)
         if (round->raw[i].sampled) {
-            status = ss_agree_all(run->comms.group, status);
+            status = ss_meet_all(context, run->comms.group, status);
             if (status != SS_OK)
                 break;
             status = ss_sampled_reduce_all(run, &round->raw[i], first + i);
@@ -306,18 +310,19 @@ enum ss_status ss_round_run_all(struct ss_context *context,
     struct round round = {.number = number};
     enum ss_status status;
 
-    SS_TRY_GOTO(
-        ss_agree_all(context->world, open_round(context, run, blocks, &round)),
-        status, out);
+    SS_TRY_GOTO(ss_meet_all(context, context->world,
+                            open_round(context, run, blocks, &round)),
+                status, out);
     SS_TRY_GOTO(sync_clock(context, &round.map.before), status, out);
     status = run_blocks(context, run, &round);
     arm_meeting(context, run, &round);
-    SS_TRY_GOTO(ss_agree_or_stop_all(context->world, status), status, out);
+    SS_TRY_GOTO(ss_meet_or_stop_all(context, context->world, status), status,
+                out);
     SS_TRY_GOTO(sync_clock(context, &round.map.after), status, out);
     SS_TRY_GOTO(agree_bound(context, run, &round), status, out);
     if (run->size > 0)
-        status = reduce_round(run, &round);
-    status = ss_agree_all(context->world, status);
+        status = reduce_round(context, run, &round);
+    status = ss_meet_all(context, context->world, status);
 out:
     ss_context_disarm(context);
     close_round(&round);

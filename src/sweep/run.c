@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -37,9 +38,12 @@ static const char *op_name(void *arg, int64_t op, char *out, size_t size)
     const struct ss_context *context = arg;
     const struct ss_plan *plan = context->plan;
 
-    if (!plan || op < 0 || op >= plan->n_ops)
+    if (op == SS_MEETING)
+        ss_copy(out, size, "a meeting between blocks");
+    else if (plan && op >= 0 && op < plan->n_ops)
+        ss_copy(out, size, plan->op[op].name);
+    else
         return NULL;
-    ss_format(out, size, "%s", plan->op[op].name);
     return out;
 }
 
@@ -51,6 +55,18 @@ static void abort_engine(void *arg)
         context->engine->ops->abort(context->engine);
 }
 
+/** An empty folder must not stand in the way of the next try. */
+static enum ss_status create_folder(struct ss_context *context)
+{
+    enum ss_status status;
+
+    SS_TRY(ss_part_create(context->out));
+    status = ss_part_write_run(context->out, &context->run);
+    if (status != SS_OK)
+        (void)rmdir(context->folder);
+    return status;
+}
+
 /** Output folder and watchdog: from here on something may be lost. */
 static enum ss_status begin_output_all(struct ss_context *context)
 {
@@ -59,11 +75,9 @@ static enum ss_status begin_output_all(struct ss_context *context)
 
     if (world->rank == 0) {
         choose_out(context);
-        status = ss_part_create(context->out);
-        if (status == SS_OK)
-            status = ss_part_write_run(context->out, &context->run);
+        status = create_folder(context);
     }
-    SS_TRY(ss_agree_all(world, status));
+    SS_TRY(ss_meet_all(context, world, status));
     SS_TRY(ss_bcast_all(world, context->out, sizeof(context->out), 0));
     SS_TRY(ss_bcast_all(world, context->folder, sizeof(context->folder), 0));
     struct ss_watchdog_args args = {
@@ -76,7 +90,8 @@ static enum ss_status begin_output_all(struct ss_context *context)
         .abort_engine = abort_engine,
         .abort_arg = context,
     };
-    SS_TRY(ss_agree_all(world, ss_watchdog_start(&args, &context->dog)));
+    SS_TRY(
+        ss_meet_all(context, world, ss_watchdog_start(&args, &context->dog)));
     context->engine->progress = ss_watchdog_progress(context->dog);
     return SS_OK;
 }
@@ -154,7 +169,7 @@ static enum ss_status measure_point(struct ss_context *context,
                                     struct ss_point_data *data)
 {
     SS_TRY(ss_point_connect_all(context, run));
-    SS_TRY(ss_agree_all(context->world, describe_groups(context, run)));
+    SS_TRY(ss_meet_all(context, context->world, describe_groups(context, run)));
     SS_TRY(ss_point_check_all(context, run, "before"));
     SS_TRY(ss_point_measure_all(context, run));
     SS_TRY(ss_point_check_all(context, run, "after"));
@@ -169,7 +184,7 @@ static enum ss_status write_point(struct ss_context *context,
 
     if (context->world->rank == 0)
         status = ss_part_write_point(context->out, context->run.run_id, data);
-    return ss_agree_all(context->world, status);
+    return ss_meet_all(context, context->world, status);
 }
 
 /** A point without samples: skipped or failed, with the reason. */
@@ -254,7 +269,7 @@ static enum ss_status one_point(struct ss_context *context, int at)
     struct ss_point_row meta;
     int64_t share;
 
-    SS_TRY(ss_agree_or_stop_all(context->world, SS_OK));
+    SS_TRY(ss_meet_or_stop_all(context, context->world, SS_OK));
     SS_TRY(share_all(context, at, &share));
     describe_point(context, point, &meta);
     if (point->tokens == 0)
@@ -322,8 +337,9 @@ enum ss_status ss_sweep_run_all(struct ss_rt *rt,
     *outcome = (struct ss_run_outcome){.end = SS_OK};
     ss_buf_init(&outcome->forecast, 1 << 20);
     SS_TRY_GOTO(ss_context_open_all(rt, args, &context), status, out);
-    SS_TRY_GOTO(ss_agree_all(context.world, announce(&context, outcome)),
-                status, out);
+    SS_TRY_GOTO(
+        ss_agree_all(context.world, announce(&context, outcome)),
+        status, out);
     if (args->dry_run)
         goto out;
     SS_TRY_GOTO(ss_provenance_all(&context), status, out);

@@ -206,14 +206,49 @@ void ss_context_close(struct ss_context *context)
 void ss_context_arm(struct ss_context *context, int64_t configured,
                     int64_t automatic, const char *what)
 {
-    if (context->dog)
-        ss_watchdog_arm(context->dog,
-                        ss_clock_ns() + (configured ? configured : automatic),
-                        what);
+    ss_watchdog_arm(context->dog, configured ? configured : automatic, what);
 }
 
 void ss_context_disarm(struct ss_context *context)
 {
-    if (context->dog)
-        ss_watchdog_disarm(context->dog);
+    ss_watchdog_disarm(context->dog);
+}
+
+static void put(_Atomic int64_t *word, int64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+void ss_meeting_enter(struct ss_context *context)
+{
+    struct ss_progress *progress = context->engine->progress;
+    int64_t calls =
+        1 + atomic_load_explicit(&progress->n_calls, memory_order_relaxed);
+
+    put(&progress->n_calls, calls);
+    put(&progress->nth, calls);
+    put(&progress->collective, SS_MEETING);
+}
+
+void ss_meeting_leave(struct ss_context *context)
+{
+    put(&context->engine->progress->collective, -1);
+}
+
+enum ss_status ss_meet_all(struct ss_context *context, struct ss_rt *rt,
+                           enum ss_status mine)
+{
+    ss_meeting_enter(context);
+    enum ss_status status = ss_agree_all(rt, mine);
+    ss_meeting_leave(context);
+    return status;
+}
+
+enum ss_status ss_meet_or_stop_all(struct ss_context *context, struct ss_rt *rt,
+                                   enum ss_status mine)
+{
+    ss_meeting_enter(context);
+    enum ss_status status = ss_agree_or_stop_all(rt, mine);
+    ss_meeting_leave(context);
+    return status;
 }
