@@ -271,9 +271,9 @@ static enum ss_status control_table(const struct rows *rows, struct ss_buf *out)
 static void put_title(const struct ss_point_row *meta, struct ss_buf *out)
 {
     char text[256];
-    ss_format(text, sizeof text, "%s scaling of %s: %s grows, %s",
+    ss_format(text, sizeof text, "%s scaling of %s: %s",
               strcmp(meta->mode, "strong") == 0 ? "Strong" : "Weak",
-              meta->curve, meta->axis, meta->held_constant);
+              meta->curve, meta->held_constant);
     ss_buf_printf(out, "\n");
     ss_wrap(out, "", text);
 }

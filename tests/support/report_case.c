@@ -101,7 +101,7 @@ static void fill_meta(struct report_case *c, int i, const char *mode, int size)
 {
     struct ss_point_row *m = &c->meta[i];
     m->index = i + 1;
-    ss_copy(m->curve, sizeof m->curve, "gpt2-124m dp");
+    ss_copy(m->curve, sizeof m->curve, "gpt2-124m along dp");
     ss_copy(m->mode, sizeof m->mode, mode);
     ss_copy(m->axis, sizeof m->axis, "dp");
     ss_copy(m->load, sizeof m->load, "beside");
