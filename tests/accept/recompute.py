@@ -135,15 +135,21 @@ class Reader:
             self.points = [Point(f["points"][n]) for n in f["points"]]
 
     def base_groups(self, point, members):
-        """The groups of the base size that hold only these ranks."""
-        out = []
+        """The groups of the base size that hold only these ranks: those under
+        the same load, or those under another where they cover more ranks."""
+        same, other = [], []
         for q in self.points:
-            same = all(q.meta[k] == point.meta[k]
-                       for k in ("curve", "mode", "load"))
-            if same and q.meta["size"] == point.meta["base_size"]:
-                out += [g for g in q.groups
-                        if np.isin(g.members, members).all()]
-        return out
+            if all(q.meta[k] == point.meta[k] for k in ("curve", "mode")) \
+                    and q.meta["size"] == point.meta["base_size"]:
+                alike = q.meta["load"] == point.meta["load"]
+                (same if alike else other).extend(
+                    g for g in q.groups
+                    if np.isin(g.members, members).all())
+
+        def covered(groups):
+            return sum(len(g.members) for g in groups)
+        lacks = covered(same) < len(members)
+        return other if lacks and covered(other) > covered(same) else same
 
 
 class Comparison:
