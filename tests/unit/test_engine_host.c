@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "support/engine_plan.h"
 #include "support/host_cases.h"
 
 static void run(int ranks, ss_rank_fn fn, void *arg)
@@ -117,6 +118,16 @@ static void events_are_in_order(void **state)
     each(host_events_in_order);
 }
 
+static void a_collective_may_wait_for_another(void **state)
+{
+    (void)state;
+    struct chain_plan chain;
+    struct rig_spec spec = {
+        .engine = "host", .dp = 2, .tp = 2, .plan = &chain.plan};
+    chain_plan_make(2, 2, &chain);
+    run(4, host_events_in_order, &spec);
+}
+
 static void blocks_allocate_nothing(void **state)
 {
     (void)state;
@@ -176,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_progress_thread_changes_nothing),
         cmocka_unit_test(checks_pass_and_state_comes_back),
         cmocka_unit_test(events_are_in_order),
+        cmocka_unit_test(a_collective_may_wait_for_another),
         cmocka_unit_test(blocks_allocate_nothing),
         cmocka_unit_test(corruption_is_found_and_named),
         cmocka_unit_test(what_cannot_be_run_is_refused_in_words),

@@ -265,6 +265,35 @@ static void an_op_that_the_base_lacks_scales_as_its_siblings(void **state)
     run(&job, 2);
 }
 
+/* The second collective's ready is the first one's end, which this rank does
+ * not know when it enqueues: gemm 0-10, dp 10-14, tp 14-18, add 18-18. */
+static enum ss_status look_chain(struct rig *rig, struct ss_rt *rt)
+{
+    (void)rt;
+    SS_TRY(rig_block_all(rig, SS_WHOLE, 20));
+    SS_TRY(check_event(rig, CHAIN_GEMM, 0, 0, 10));
+    SS_TRY(check_event(rig, CHAIN_DP, 10, 10, 14));
+    SS_TRY(check_event(rig, CHAIN_TP, 14, 14, 18));
+    SS_TRY(check_event(rig, CHAIN_ADD, 18, 18, 18));
+    CHECK(rig->record.mark[19] == rig->record.begin_ns + 20 * MS(18));
+    SS_TRY(rig_block_all(rig, SS_COMM_ONLY, 20));
+    CHECK(rig->record.mark[19] == rig->record.begin_ns + 20 * MS(4) + MS(4));
+    return SS_OK;
+}
+
+static void a_collective_may_wait_for_another(void **state)
+{
+    (void)state;
+    struct chain_plan chain;
+    struct job job = {.spec = {.dp = 2,
+                               .tp = 4,
+                               .plan = &chain.plan,
+                               .settings = PLANTED("4")},
+                      .look = look_chain};
+    chain_plan_make(2, 4, &chain);
+    run(&job, 8);
+}
+
 static enum ss_status look_tp(struct rig *rig, struct ss_rt *rt)
 {
     (void)rt;
@@ -375,6 +404,7 @@ int main(void)
         cmocka_unit_test(noise_is_the_documented_function_of_the_seed),
         cmocka_unit_test(costs_scale_with_the_op_against_the_base),
         cmocka_unit_test(an_op_that_the_base_lacks_scales_as_its_siblings),
+        cmocka_unit_test(a_collective_may_wait_for_another),
         cmocka_unit_test(built_plans_of_several_dimensions_run),
         cmocka_unit_test(a_block_does_not_allocate),
         cmocka_unit_test(the_real_clock_sleeps_what_is_planted),
