@@ -37,6 +37,8 @@ static size_t next_look(const struct ss_stop_rule *rule, size_t blocks,
     return next ? next : 1;
 }
 
+/* Seven values make the decision; a struct of them would be filled in one
+ * place and read in one. NOLINTNEXTLINE(readability-function-size) */
 enum ss_stop ss_stop_decide(const struct ss_stop_rule *rule,
                             const struct ss_estimate *estimates, size_t n,
                             size_t blocks, int64_t spent_ns, int64_t budget_ns,

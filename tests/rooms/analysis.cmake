@@ -3,7 +3,9 @@ include(${CMAKE_CURRENT_SOURCE_DIR}/support/fuzz.cmake)
 ss_unit_test(test_attribution USES analysis)
 ss_unit_test(test_arrivals USES analysis)
 ss_unit_test(test_analyse USES analysis
-    SOURCES unit/test_analyse.c support/run_case.c)
+    SOURCES unit/test_analyse.c support/curve_case.c support/run_case.c)
+ss_unit_test(test_analyse_edges USES analysis
+    SOURCES unit/test_analyse_edges.c support/curve_case.c support/run_case.c)
 ss_unit_test(test_findings USES analysis
     SOURCES unit/test_findings.c support/run_case.c)
 ss_unit_test(test_stragglers USES analysis
