@@ -113,7 +113,7 @@ static enum ss_status merge_plan(const char *out,
                                  const struct ss_run_end *given)
 {
     struct ss_run_end end;
-    struct ss_disk_file file;
+    struct ss_disk_file file = {.id = H5I_INVALID_HID};
     derive_end(plan, &end);
     SS_TRY(ss_disk_create(out, &file));
     SS_TRY(

@@ -95,7 +95,7 @@ static enum ss_status open_part(const char *out, int index,
 
 enum ss_status ss_part_write_run(const char *out, const struct ss_run_data *run)
 {
-    struct ss_disk_file file;
+    struct ss_disk_file file = {.id = H5I_INVALID_HID};
     struct ss_h5_place root = {.prefix = ""};
     SS_TRY(open_part(out, 0, &file));
     root.id = file.id;
@@ -106,7 +106,7 @@ enum ss_status ss_part_write_run(const char *out, const struct ss_run_data *run)
 enum ss_status ss_part_write_point(const char *out, const char *run_id,
                                    const struct ss_point_data *point)
 {
-    struct ss_disk_file file;
+    struct ss_disk_file file = {.id = H5I_INVALID_HID};
     char wrong[SS_CHECK_TEXT_MAX];
     if (!ss_check_sizes(&ss_table_point, NULL, &point->meta, 1, wrong,
                         sizeof wrong) ||

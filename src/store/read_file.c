@@ -74,7 +74,7 @@ static enum ss_status same_run(const struct ss_h5_place *place,
                                const char *expected_kind)
 {
     struct ss_run_data head = {0};
-    char kind[16];
+    char kind[16] = "";
     SS_TRY(read_head(place, kind, &head));
     if (strcmp(kind, expected_kind) != 0)
         return ss_h5_damaged(place, "", "is of another kind");
@@ -215,7 +215,7 @@ static enum ss_status read_open(const struct ss_h5_place *root,
                                 struct ss_file_want want,
                                 struct ss_file_content *content)
 {
-    char kind[16];
+    char kind[16] = "";
     SS_TRY(read_head(root, kind, &content->run));
     content->run.verdict_code = -1;
     if (strcmp(kind, "result") == 0) {

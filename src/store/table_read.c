@@ -162,7 +162,7 @@ static enum ss_status load_table(const struct source *s,
                                  struct ss_h5_shape *shape, void **rows)
 {
     char wrong[SS_CHECK_TEXT_MAX];
-    bool have[SS_MAX_COLUMNS];
+    bool have[SS_MAX_COLUMNS] = {false};
     int64_t n;
     SS_TRY(read_shape(s, shape));
     SS_TRY(match_columns(s, table, have));

@@ -112,12 +112,12 @@ static const struct ss_column run_columns[] = {
 #undef ROW
 
 #define TABLE(symbol, dataset, about, columns_, row, strict_)                  \
-    const struct ss_table symbol = {.name = dataset,                           \
-                                    .text = about,                             \
+    const struct ss_table symbol = {.name = (dataset),                         \
+                                    .text = (about),                           \
                                     .row_bytes = sizeof(row),                  \
-                                    .columns = columns_,                       \
+                                    .columns = (columns_),                     \
                                     .n_columns = (int)SS_COUNT_OF(columns_),   \
-                                    .strict = strict_}
+                                    .strict = (strict_)}
 
 TABLE(ss_table_point, "point", "the measured configuration, one row",
       point_columns, struct ss_point_row, true);
