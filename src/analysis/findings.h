@@ -43,7 +43,8 @@ struct ss_suspect {
     double confidence;
     int blocks, slow_blocks; /**< compute-only blocks; in which it was slower */
     int64_t late_steps, sampled_steps;
-    double excess_ms; /**< mean per sampled step */
+    double excess_ms; /**< mean per sampled step at the largest size */
+    int excess_size;  /**< ranks at that size */
 };
 struct ss_suspects {
     struct ss_suspect *v; /**< owned; ascending by rank */

@@ -18,7 +18,8 @@
 struct lateness {
     int64_t late, sampled;
     double effect; /* excess above the others' median, over T, x steps */
-    double excess; /* ms, x steps */
+    double excess; /* ms a step, at the largest size */
+    int size;      /* that size */
 };
 
 static double excess_ms(const struct ss_point_data *data, int rank)
@@ -53,7 +54,10 @@ static void add_point(const struct ss_point_result *result,
             continue; /* nothing sampled, or counts that cannot be */
         late[r].late += row->late_steps;
         late[r].sampled += row->sampled_steps;
-        late[r].excess += excess_ms(data, r) * (double)row->sampled_steps;
+        if (data->meta.size >= late[r].size) {
+            late[r].size = data->meta.size;
+            late[r].excess = excess_ms(data, r);
+        }
         if (2 * row->late_steps <= row->sampled_steps)
             continue;
         double above = excess_ms(data, r) - others_excess(data, r, scratch);
@@ -93,7 +97,8 @@ static void note(const struct lateness *late, struct ss_suspect *suspect)
 {
     suspect->late_steps = late->late;
     suspect->sampled_steps = late->sampled;
-    suspect->excess_ms = late->excess / (double)late->sampled;
+    suspect->excess_ms = late->excess;
+    suspect->excess_size = late->size;
 }
 
 static enum ss_status add_suspect(const struct ss_run_data *run, int rank,

@@ -34,9 +34,9 @@ static void arrivals_words(const struct ss_suspect *s, char *out, size_t size)
     if (s->sampled_steps > 0 && s->late_steps > 0)
         ss_format(out, size,
                   "%slast to arrive in %lld of %lld sampled steps, %.3g ms a "
-                  "step of its own making",
+                  "step of its own making at %d ranks",
                   s->compute ? "; " : "", (long long)s->late_steps,
-                  (long long)s->sampled_steps, s->excess_ms);
+                  (long long)s->sampled_steps, s->excess_ms, s->excess_size);
 }
 
 static void evidence_of(const struct ss_suspect *s, char *out, size_t size)

@@ -105,6 +105,15 @@ static int largest_size(const struct ss_result *result,
     return largest;
 }
 
+/** Where communication cannot progress beside compute, E_comm says more about
+ * the engine than about the network: it fails nobody. */
+static bool excused(const struct ss_rule *rule,
+                    const struct ss_point_result *point)
+{
+    return point->flags & SS_FLAG_OVERLAP_NOT_MEASURABLE &&
+           strcmp(rule->metric, "e_comm") == 0;
+}
+
 static void judge_limit(struct judge *j, const struct ss_rule *rule,
                         const struct ss_point_result *point)
 {
@@ -118,8 +127,9 @@ static void judge_limit(struct judge *j, const struct ss_rule *rule,
     } else if (isnan(v.value) || isnan(v.lo) || isnan(v.hi)) {
         reason(j, 1, "%s is not known here", at);
     } else if (v.hi < rule->min || v.lo > rule->max) {
-        reason(j, 2, "%s is %.4g [%.4g, %.4g], %s %.4g", at, v.value, v.lo,
-               v.hi, v.hi < rule->min ? "under the limit" : "over the limit",
+        reason(j, excused(rule, point) ? 1 : 2,
+               "%s is %.4g [%.4g, %.4g], %s %.4g", at, v.value, v.lo, v.hi,
+               v.hi < rule->min ? "under the limit" : "over the limit",
                v.hi < rule->min ? rule->min : rule->max);
     } else if (v.lo < rule->min || v.hi > rule->max) {
         reason(j, 1, "%s is %.4g [%.4g, %.4g]: the interval straddles %.4g", at,

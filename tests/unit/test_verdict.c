@@ -196,6 +196,18 @@ static void shared_devices_void_performance(void **state)
     assert_non_null(strstr(c.verdict.reason[0], "shared devices"));
 }
 
+static void e_comm_fails_nobody_without_overlap(void **state)
+{
+    struct verdict_case c;
+    (void)state;
+    open_case(&c);
+    c.point[0].e_comm = 0.5;
+    rule(&c, "e_comm", 4, 0.9, NAN);
+    assert_int_equal(decide(&c, SS_FAIL), 10);
+    c.point[0].flags = SS_FLAG_OVERLAP_NOT_MEASURABLE;
+    assert_int_equal(decide(&c, SS_INCONCLUSIVE), 11);
+}
+
 static void many_reasons_end_in_a_count(void **state)
 {
     struct verdict_case c;
@@ -265,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_stopped_run_is_inconclusive),
         cmocka_unit_test(failed_verification_fails),
         cmocka_unit_test(shared_devices_void_performance),
+        cmocka_unit_test(e_comm_fails_nobody_without_overlap),
         cmocka_unit_test(many_reasons_end_in_a_count),
         cmocka_unit_test(every_metric_can_be_judged),
     };
