@@ -66,29 +66,41 @@ static bool check_groups(const struct ss_point_row *m, int64_t ranks,
                   ranks);
 }
 
+struct span {
+    const char *what;
+    int64_t value, low, high;
+};
+
 static bool check_meta(const struct ss_point_row *m, int64_t ranks,
                        const struct verdict *v)
 {
-    return within(v, "point.index", m->index, 1, 99999999) &&
-           within(v, "point.size", m->size, 0, INT32_MAX) &&
-           within(v, "point.base_size", m->base_size, 0, INT32_MAX) &&
-           within(v, "point.nodes", m->nodes, 0, INT32_MAX) &&
-           within(v, "point.pass", m->pass, 0, INT32_MAX) &&
-           within(v, "point.group_first", m->group_first, 0, INT32_MAX) &&
-           within(v, "point.group_count", m->group_count, 0, INT32_MAX) &&
-           within(v, "point.filler_first", m->filler_first, -1, INT32_MAX) &&
-           within(v, "point.filler_size", m->filler_size, 0, INT32_MAX) &&
-           within(v, "point.dp", m->dp, 0, INT32_MAX) &&
-           within(v, "point.tp", m->tp, 0, INT32_MAX) &&
-           within(v, "point.pp", m->pp, 0, INT32_MAX) &&
-           within(v, "point.ep", m->ep, 0, INT32_MAX) &&
-           within(v, "point.cp", m->cp, 0, INT32_MAX) &&
-           within(v, "point.micro_batches", m->micro_batches, 0, INT32_MAX) &&
-           within(v, "point.tokens", m->tokens, 0, INT64_MAX) &&
-           within(v, "point.global_tokens", m->global_tokens, 0, INT64_MAX) &&
-           within(v, "point.verified", m->verified, -1, 1) &&
-           within(v, "point.duration_ns", m->duration_ns, 0, INT64_MAX) &&
-           check_groups(m, ranks, v);
+    const struct span spans[] = {
+        {"point.index", m->index, 1, 99999999},
+        {"point.size", m->size, 0, INT32_MAX},
+        {"point.base_size", m->base_size, 0, INT32_MAX},
+        {"point.nodes", m->nodes, 0, INT32_MAX},
+        {"point.pass", m->pass, 0, INT32_MAX},
+        {"point.group_first", m->group_first, 0, INT32_MAX},
+        {"point.group_count", m->group_count, 0, INT32_MAX},
+        {"point.filler_first", m->filler_first, -1, INT32_MAX},
+        {"point.filler_size", m->filler_size, 0, INT32_MAX},
+        {"point.dp", m->dp, 0, INT32_MAX},
+        {"point.tp", m->tp, 0, INT32_MAX},
+        {"point.pp", m->pp, 0, INT32_MAX},
+        {"point.ep", m->ep, 0, INT32_MAX},
+        {"point.cp", m->cp, 0, INT32_MAX},
+        {"point.micro_batches", m->micro_batches, 0, INT32_MAX},
+        {"point.tokens", m->tokens, 0, INT64_MAX},
+        {"point.global_tokens", m->global_tokens, 0, INT64_MAX},
+        {"point.verified", m->verified, -1, 1},
+        {"point.duration_ns", m->duration_ns, 0, INT64_MAX},
+    };
+    for (size_t i = 0; i < SS_COUNT_OF(spans); i++) {
+        const struct span *s = &spans[i];
+        if (!within(v, s->what, s->value, s->low, s->high))
+            return false;
+    }
+    return check_groups(m, ranks, v);
 }
 
 static bool check_ranks(const struct ss_point_data *p, const struct verdict *v)

@@ -389,6 +389,8 @@ bool sample_points_equal(const struct ss_point_data *a,
     return memcmp(a->step_ns, b->step_ns, bytes) == 0;
 }
 
+/* Bit for bit is meant: NaN equals NaN.
+ * NOLINTBEGIN(bugprone-suspicious-memory-comparison,cert-*) */
 static bool scalars_equal(const struct ss_run_data *a,
                           const struct ss_run_data *b)
 {
@@ -415,6 +417,7 @@ static bool scalars_equal(const struct ss_run_data *a,
     STR(0, command_line, "")
     return same;
 }
+/* NOLINTEND(bugprone-suspicious-memory-comparison,cert-*) */
 
 bool sample_runs_equal(const struct ss_run_data *a, const struct ss_run_data *b)
 {

@@ -130,22 +130,23 @@ static void a_long_rank_list_is_cut_visibly(void **state)
 /* 16,384 ranks of 50 variables, one of them different on each rank of four. */
 static void a_large_world_is_diffed(void **state)
 {
-    enum { N = 16384, LINES = 50, SIZE = LINES * 40 };
+    enum { N = 16384, LINES = 50 };
+    const size_t bytes = (size_t)LINES * 40;
     const char **texts = ss_alloc(N, sizeof *texts, "a test");
-    char *memory = ss_alloc(4, SIZE, "a test");
+    char *memory = ss_alloc(4, bytes, "a test");
     struct ss_variable_row *rows;
     int n;
     (void)state;
     assert_non_null(texts);
     assert_non_null(memory);
     for (int k = 0; k < 4; k++) {
-        char *p = memory + k * SIZE;
+        char *p = memory + (size_t)k * bytes;
         for (int i = 0; i < LINES; i++)
             p += snprintf(p, 40, "SLURM_VARIABLE_%02d=value %d\n", i,
                           i == 7 ? k : 0);
     }
     for (int i = 0; i < N; i++)
-        texts[i] = memory + (i / 4096) * SIZE;
+        texts[i] = memory + (size_t)(i / 4096) * bytes;
     assert_int_equal(ss_variables_diff(texts, N, &rows, &n), SS_OK);
     assert_int_equal(n, LINES + 3);
     assert_string_equal(find(rows, n, "SLURM_VARIABLE_07", "value 1")->ranks,
