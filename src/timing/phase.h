@@ -20,9 +20,9 @@ enum ss_variant {
     SS_VARIANTS
 };
 
-const char *ss_phase_name(enum ss_phase phase);   /**< "dp_comm" */
-const char *ss_dim_name(enum ss_dim dim);         /**< "dp" */
-const char *ss_variant_name(enum ss_variant v);   /**< "whole" */
-enum ss_phase ss_dim_phase(enum ss_dim dim);      /**< dp -> dp_comm */
+const char *ss_phase_name(enum ss_phase phase); /**< "dp_comm" */
+const char *ss_dim_name(enum ss_dim dim);       /**< "dp" */
+const char *ss_variant_name(enum ss_variant v); /**< "whole" */
+enum ss_phase ss_dim_phase(enum ss_dim dim);    /**< dp -> dp_comm */
 
 #endif

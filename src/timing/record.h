@@ -47,7 +47,7 @@ struct ss_step_terms {
     int64_t transfer[SS_DIMS];
     int64_t waiting, wait_persistent;
     int64_t unsplit, bubble, input, launch, other;
-    int64_t comm_union;      /**< union over collectives of [last ready, end] */
+    int64_t comm_union; /**< union over collectives of [last ready, end] */
     int64_t phase[SS_PHASES]; /**< spans on their own lane; they overlap */
 };
 
