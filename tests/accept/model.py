@@ -262,9 +262,13 @@ class Group:
         return count
 
     def phase(self, rank, name):
-        """Total of the compute ops of a phase, in the whole run."""
-        return sum(self.cost(rank, op) for op in self.ops
-                   if op.phase == name and not op.comm)
+        """Total time of the ops of a phase on their own lane."""
+        times = self.whole["times"][rank]
+        return sum(times[i][2] - times[i][1]
+                   for i, op in enumerate(self.ops) if op.phase == name)
+
+
+PHASES = ("forward", "backward", "dp_comm", "tp_comm", "optimizer")
 
 
 def slower_of_middle(values):
@@ -332,7 +336,6 @@ class Point:
             "busy": mean("busy"), "transfer": transfer, "dp": mean("dp"),
             "tp": mean("tp"), "waiting": mean("waiting"),
             "sampled": mean("step"),
-            "forward": self.mean(lambda r: group.phase(r, "forward")),
-            "backward": self.mean(lambda r: group.phase(r, "backward")),
-            "optimizer": self.mean(lambda r: group.phase(r, "optimizer")),
+            "phases": {p: self.mean(lambda r, p=p: group.phase(r, p))
+                       for p in PHASES},
         }
