@@ -64,14 +64,34 @@ static void name_call(const struct ss_last_words *words, char *out, size_t size)
                     (long long)words->nth, (long long)words->point);
 }
 
+/* Ranks of [first, end) without words; *at: the first words not passed yet. */
+static void find_lost_of(struct trial *trial, int first, int end, int *at)
+{
+    for (int rank = first; rank < end; rank++) {
+        while (*at < trial->n && trial->words[*at].rank < rank)
+            (*at)++;
+        if (*at == trial->n || trial->words[*at].rank != rank)
+            accuse(trial, rank, NULL);
+    }
+}
+
+/* Groups wait for themselves: only peers of those that spoke are expected.
+ * Groups are disjoint and in rank order, as the words are. */
 static void find_lost(struct trial *trial, int world)
 {
-    int at = 0;
-    for (int rank = 0; rank < world; rank++) {
-        while (at < trial->n && trial->words[at].rank < rank)
-            at++;
-        if (at == trial->n || trial->words[at].rank != rank)
-            accuse(trial, rank, NULL);
+    int at = 0, end = 0;
+    for (int i = 0; i < trial->n; i++)
+        if (trial->words[i].peer_count <= 0) {
+            find_lost_of(trial, 0, world, &at);
+            return;
+        }
+    for (int i = 0; i < trial->n; i++) {
+        const struct ss_last_words *words = &trial->words[i];
+        int first = words->peer_first, count = words->peer_count;
+        if (words->rank < end || first < end || first >= world)
+            continue;
+        end = count < world - first ? first + count : world;
+        find_lost_of(trial, first, end, &at);
     }
 }
 
@@ -113,6 +133,18 @@ static void judge_lost(struct trial *trial)
                     "%s lost: no last words, while %d other rank%s stopped in "
                     "%s",
                     who, trial->n, trial->n == 1 ? "" : "s", call);
+}
+
+/* A group of one: nobody waits for it but the rest of the job. */
+static void judge_alone(struct trial *trial)
+{
+    char who[128];
+    accuse(trial, trial->words[0].rank, &trial->words[0]);
+    name_culprits(trial, who, sizeof(who));
+    (void)ss_format(trial->sentence, trial->size,
+                    "%s computing (%s, point %lld) and does not come to an end",
+                    who, place_of(trial->first),
+                    (long long)trial->first->point);
 }
 
 static void judge_computing(struct trial *trial)
@@ -177,6 +209,8 @@ int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
         judge_lost(&trial);
     else if (trial.waiting == n)
         judge_waiting(&trial);
+    else if (n == 1)
+        judge_alone(&trial);
     else if (trial.waiting * 2 >= n)
         judge_computing(&trial);
     else

@@ -34,11 +34,14 @@ static const struct field {
     const char *name;
     size_t at, size;
 } fields[] = {
-    FIELD(INT32, rank),    FIELD(TEXT, host),           FIELD(TEXT, run_id),
-    FIELD(TEXT, why),      FIELD(TEXT, phase),          FIELD(INT64, point),
-    FIELD(INT64, block),   FIELD(INT64, step),          FIELD(INT64, op),
-    FIELD(INT64, last_op), FIELD(INT64, collective),    FIELD(INT64, nth),
-    FIELD(TEXT, op_name),  FIELD(INT32, in_collective),
+    FIELD(INT32, rank),       FIELD(TEXT, host),
+    FIELD(TEXT, run_id),      FIELD(TEXT, why),
+    FIELD(TEXT, phase),       FIELD(INT64, point),
+    FIELD(INT64, block),      FIELD(INT64, step),
+    FIELD(INT64, op),         FIELD(INT64, last_op),
+    FIELD(INT64, collective), FIELD(INT64, nth),
+    FIELD(TEXT, op_name),     FIELD(INT32, in_collective),
+    FIELD(INT32, peer_first), FIELD(INT32, peer_count),
 };
 
 static int64_t get_int(const struct field *field, const void *base)

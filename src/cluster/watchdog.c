@@ -40,6 +40,7 @@ struct ss_watchdog {
     uint64_t arming; /* counts ss_watchdog_arm calls */
     int64_t deadline;
     char what[64];
+    int peer_first, peer_count;
     char folder[4096]; /* "": none */
     pthread_cond_t wake;
     atomic_int fired;
@@ -122,6 +123,10 @@ static void speak(struct ss_watchdog *dog, const char *why)
     dog->spoken = true;
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
     fill_words(dog, why, what, &words);
+    pthread_mutex_lock(&dog->lock);
+    words.peer_first = dog->peer_first;
+    words.peer_count = dog->peer_count;
+    pthread_mutex_unlock(&dog->lock);
     const char *at = words.op_name[0] ? words.op_name : words.phase;
     ss_log(SS_LOG_ERROR, "cluster",
            "last words of rank %d on %s: %s in %s, %s %s, call %lld, point "
@@ -224,6 +229,13 @@ static const char *look(struct ss_watchdog *dog, uint64_t arming,
     return now - dog->term_at >= TERM_END_NS ? "SIGTERM" : NULL;
 }
 
+/* Disarmed: a write may take long, and SIGTERM waits for it. */
+static const char *look_idle(const struct ss_watchdog *dog, int64_t deadline)
+{
+    bool over = dog->args.idle_ns > 0 && ss_clock_ns() >= deadline;
+    return over ? "deadline" : NULL;
+}
+
 static void *watch(void *arg)
 {
     struct ss_watchdog *dog = arg;
@@ -233,7 +245,8 @@ static void *watch(void *arg)
         uint64_t arming = dog->arming;
         int64_t deadline = dog->deadline;
         pthread_mutex_unlock(&dog->lock);
-        const char *why = armed ? look(dog, arming, deadline) : NULL;
+        const char *why =
+            armed ? look(dog, arming, deadline) : look_idle(dog, deadline);
         if (why)
             expire(dog, why);
         pthread_mutex_lock(&dog->lock);
@@ -265,6 +278,16 @@ static int start_thread(struct ss_watchdog *dog)
     return error;
 }
 
+/* What this rank does from now on, and until when. Lock held. */
+static void expect(struct ss_watchdog *dog, bool armed, int64_t ns,
+                   const char *what)
+{
+    dog->armed = armed;
+    dog->deadline = ss_clock_ns() + ns;
+    dog->peer_first = dog->peer_count = 0;
+    (void)ss_copy(dog->what, sizeof(dog->what), what);
+}
+
 enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
                                  struct ss_watchdog **out)
 {
@@ -277,6 +300,7 @@ enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
     atomic_init(&dog->progress.collective, -1);
     (void)ss_copy(dog->folder, sizeof(dog->folder),
                   args->folder ? args->folder : "");
+    expect(dog, false, args->idle_ns, "start");
     init_sync(dog);
     int error = start_thread(dog);
     if (error != 0) {
@@ -296,10 +320,8 @@ void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
     if (!dog)
         return;
     pthread_mutex_lock(&dog->lock);
-    dog->armed = true;
     dog->arming++;
-    dog->deadline = ss_clock_ns() + deadline_ns;
-    (void)ss_copy(dog->what, sizeof(dog->what), what);
+    expect(dog, true, deadline_ns, what);
     pthread_mutex_unlock(&dog->lock);
 }
 
@@ -308,7 +330,17 @@ void ss_watchdog_disarm(struct ss_watchdog *dog)
     if (!dog)
         return;
     pthread_mutex_lock(&dog->lock);
-    dog->armed = false;
+    expect(dog, false, dog->args.idle_ns, "between blocks");
+    pthread_mutex_unlock(&dog->lock);
+}
+
+void ss_watchdog_peers(struct ss_watchdog *dog, int first, int count)
+{
+    if (!dog)
+        return;
+    pthread_mutex_lock(&dog->lock);
+    dog->peer_first = first;
+    dog->peer_count = count;
     pthread_mutex_unlock(&dog->lock);
 }
 

@@ -31,6 +31,9 @@ struct ss_watchdog_args {
     /** Aborts the engine's communicators; may be NULL. Any thread. */
     void (*abort_engine)(void *arg);
     void *abort_arg;
+    /** Deadline of whatever happens while disarmed, from the last disarm; 0:
+     * none. A rank whose peers are gone waits there too. */
+    int64_t idle_ns;
 };
 
 /**
@@ -48,6 +51,12 @@ enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
 void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
                      const char *what);
 void ss_watchdog_disarm(struct ss_watchdog *dog);
+/**
+ * Who is expected to leave last words when this deadline passes: `count` ranks
+ * from `first`, such as the group that runs a block while others are busy with
+ * their own. Call it after arm; arm and disarm set it to all.
+ */
+void ss_watchdog_peers(struct ss_watchdog *dog, int first, int count);
 struct ss_progress *ss_watchdog_progress(struct ss_watchdog *dog);
 /** True once it fired: nothing that returned since may be believed. */
 int ss_watchdog_fired(struct ss_watchdog *dog);
@@ -63,7 +72,8 @@ struct ss_last_words {
     char phase[64]; /**< what was armed: "block", "connect", ... */
     int64_t point, block, step, op, last_op, collective, nth;
     char op_name[96];
-    int in_collective; /**< 0: computing */
+    int in_collective;          /**< 0: computing */
+    int peer_first, peer_count; /**< ranks that share the wait; 0: all */
 };
 enum ss_status ss_last_words_write(const char *folder,
                                    const struct ss_last_words *words);
@@ -72,8 +82,9 @@ enum ss_status ss_last_words_read(const char *folder,
                                   struct ss_last_words **out, int *n);
 /**
  * Pure: who is to blame? Fills culprits (rank numbers, at most `max`) and a
- * sentence. Ranks without a file are lost; else those computing while a
- * majority waits in a collective; else those at an earlier call than most.
+ * sentence. Peers of those that spoke without a file are lost; else those
+ * computing while a majority waits in a collective; else those at an earlier
+ * call than most.
  */
 int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
                         int *culprits, int max, char *sentence, size_t size);

@@ -74,7 +74,10 @@ static enum ss_status read_words(const char *path, struct ss_story *story,
         (int)SS_COUNT_OF(story->culprit), story->hang, sizeof(story->hang));
     args->hang_ranks = story->culprit;
     args->hang_sentence = story->hang;
-    args->hang_lost = n < story->run.n_ranks;
+    args->hang_lost = args->n_hang_ranks > 0;
+    for (int i = 0; i < n && args->n_hang_ranks > 0; i++)
+        if (words[i].rank == story->culprit[0])
+            args->hang_lost = 0; /* it spoke */
     ss_free(words);
     return SS_OK;
 }

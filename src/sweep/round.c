@@ -47,6 +47,7 @@ enum ss_status ss_block_run_all(struct ss_context *context,
 
     ss_context_arm(context, context->config->deadline_block,
                    block_deadline(run, spec), "block");
+    ss_watchdog_peers(context->dog, run->first, run->size);
     atomic_store_explicit(&progress->block, spec->number, memory_order_relaxed);
     if ((int)spec->variant != run->last_variant)
         status = engine->ops->reset(engine);

@@ -67,6 +67,16 @@ static enum ss_status create_folder(struct ss_context *context)
     return status;
 }
 
+/** Between blocks ranks gather, write and wait for each other. */
+static int64_t idle_deadline(const struct ss_config *config)
+{
+    const int64_t least = 10 * SS_NS_PER_S, automatic = 600 * SS_NS_PER_S;
+
+    if (config->deadline_block == 0)
+        return automatic;
+    return config->deadline_block > least ? config->deadline_block : least;
+}
+
 /** Output folder and watchdog: from here on something may be lost. */
 static enum ss_status begin_output_all(struct ss_context *context)
 {
@@ -89,6 +99,7 @@ static enum ss_status begin_output_all(struct ss_context *context)
         .op_arg = context,
         .abort_engine = abort_engine,
         .abort_arg = context,
+        .idle_ns = idle_deadline(context->config),
     };
     SS_TRY(
         ss_meet_all(context, world, ss_watchdog_start(&args, &context->dog)));
@@ -337,9 +348,8 @@ enum ss_status ss_sweep_run_all(struct ss_rt *rt,
     *outcome = (struct ss_run_outcome){.end = SS_OK};
     ss_buf_init(&outcome->forecast, 1 << 20);
     SS_TRY_GOTO(ss_context_open_all(rt, args, &context), status, out);
-    SS_TRY_GOTO(
-        ss_agree_all(context.world, announce(&context, outcome)),
-        status, out);
+    SS_TRY_GOTO(ss_agree_all(context.world, announce(&context, outcome)),
+                status, out);
     if (args->dry_run)
         goto out;
     SS_TRY_GOTO(ss_provenance_all(&context), status, out);

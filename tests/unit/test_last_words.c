@@ -196,6 +196,33 @@ static void nobody_to_blame(void **state)
     expect(NULL, 0, 3, "no rank left last words", -1);
 }
 
+static void only_peers_are_expected(void **state)
+{
+    (void)state;
+    struct ss_last_words words[] = {computing(2), waiting(5, 4, 7),
+                                    waiting(6, 4, 7)};
+    words[0].peer_first = 2, words[0].peer_count = 1;
+    expect(words, 1, 8,
+           "rank 2 on n2 is computing (gemm_2, point 1) and does not come to "
+           "an end",
+           2);
+    for (int i = 1; i < 3; i++)
+        words[i].peer_first = 4, words[i].peer_count = 3;
+    expect(words + 1, 2, 8,
+           "rank 4 is lost: no last words, while 2 other ranks stopped in "
+           "allreduce_4, call 7 of point 4",
+           4);
+    words[2].peer_first = words[2].peer_count = 0; /* a meeting of all */
+    int culprits[8];
+    char got[512];
+    assert_int_equal(
+        ss_last_words_judge(words, 3, 8, culprits, 8, got, sizeof(got)), 5);
+    words[0].peer_first = INT32_MAX - 1; /* a damaged file */
+    words[0].peer_count = INT32_MAX;
+    words[2].peer_first = -7, words[2].peer_count = 3;
+    (void)ss_last_words_judge(words, 3, 8, culprits, 8, got, sizeof(got));
+}
+
 static void many_lost(void **state)
 {
     (void)state;
@@ -218,6 +245,7 @@ int main(void)
         cmocka_unit_test(late_rank),
         cmocka_unit_test(earlier_call),
         cmocka_unit_test(nobody_to_blame),
+        cmocka_unit_test(only_peers_are_expected),
         cmocka_unit_test(many_lost),
     };
     return cmocka_run_group_tests_name("last_words", tests, NULL, NULL);
