@@ -167,6 +167,25 @@ static void an_old_delay_is_not_charged_again(void **state)
     assert_int_equal(c.stat[0].excess, 40);
 }
 
+/* More work than the others, but an early begin made it good: nothing is owed
+ * when it later has to wait for somebody. */
+static void what_was_made_good_is_not_owed(void **state)
+{
+    struct arrivals_case c;
+    (void)state;
+    set(&c, 4, 2, 10);
+    for (int r = 0; r < 4; r++) {
+        c.begin[r] = r == 0 ? -50 : 0;
+        *ready(&c, r, 0) = 100;
+        *ready(&c, r, 1) = r == 0 ? 240 : 200;
+    }
+    *blocked(&c, 0, 1) = 40;
+    judge(&c);
+    assert_int_equal(c.culprit[0], -1);
+    assert_int_equal(c.culprit[1], -2 - 0);
+    assert_int_equal(c.stat[0].excess, 0);
+}
+
 /* Begins differ: only what was done since the begin is own work. */
 static void begins_are_taken_off(void **state)
 {
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test(equal_ranks_tie),
         cmocka_unit_test(waiting_for_others_passes_on),
         cmocka_unit_test(an_old_delay_is_not_charged_again),
+        cmocka_unit_test(what_was_made_good_is_not_owed),
         cmocka_unit_test(begins_are_taken_off),
         cmocka_unit_test(two_ranks_share_the_distance),
         cmocka_unit_test(noise_does_not_build_up),
