@@ -34,10 +34,14 @@ set_tests_properties(golden_h5dump PROPERTIES TIMEOUT 60 LABELS unit
 
 # Every kill instant of a few points; tests/run --full: of 24.
 set(SS_KILL_POINTS 5 CACHE STRING "points of the crash proof of the store")
+set(kill_points ${SS_KILL_POINTS})
+if(SS_SANITIZE) # start-up is slow, and kills are the same
+    set(kill_points 2)
+endif()
 add_test(NAME kill_writer COMMAND
     ${CMAKE_CURRENT_SOURCE_DIR}/scripts/kill_writer.sh
     $<TARGET_FILE:kill_shim> $<TARGET_FILE:write_parts>
-    $<TARGET_FILE:read_parts> ${SS_KILL_POINTS})
+    $<TARGET_FILE:read_parts> ${kill_points})
 set_tests_properties(kill_writer PROPERTIES TIMEOUT 600 LABELS e2e
     PROCESSORS 2)
 
