@@ -165,6 +165,9 @@ static void drift_is_not_steady(void **state)
     for (int i = 0; i < 40; i++)
         v[i] = 100 + ((i * 17) % 41) * 0.5; /* wide, but going nowhere */
     assert_true(ss_steady(v, NULL, 40, scratch));
+    for (int i = 0; i < 40; i++) /* halves 1.5 % apart, scatter 6 % */
+        v[i] = 100 + (i % 2 ? 6 : -6) + (i >= 20) * 1.5;
+    assert_true(ss_steady(v, NULL, 40, scratch));
 }
 
 /* More blocks than bins: the slope comes from bins. */
