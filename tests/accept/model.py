@@ -278,15 +278,16 @@ def slower_of_middle(values):
 
 
 class Point:
-    """One size and mode: all its groups, side by side."""
+    """One size and mode: all its groups, side by side, from rank `first` on."""
 
-    def __init__(self, shape, planted, world, slow, strong):
+    def __init__(self, shape, planted, world, slow, strong, first=0):
         self.shape = shape
         self.strong = strong
+        self.first = first
         self.groups = []
         kinds = {}
-        for first in range(0, world - shape.size + 1, shape.size):
-            own = slow - first if 0 <= slow - first < shape.size else None
+        for at in range(first, world - shape.size + 1, shape.size):
+            own = slow - at if 0 <= slow - at < shape.size else None
             if own not in kinds:
                 kinds[own] = Group(shape, planted, own)
             self.groups.append(kinds[own])
@@ -306,7 +307,8 @@ class Point:
         """(E, E_devices, E_comm, T(n0)) of the median group, paired with the
         base groups that hold its own ranks."""
         own = self.shape.size // base.shape.size
-        held = base.T[self.median * own:(self.median + 1) * own]
+        start = (self.first + self.median * self.shape.size) // base.shape.size
+        held = base.T[start:start + own]
         middle, worst = held[slower_of_middle(held)], max(held)
         ideal = 1.0 / own if self.strong else 1.0
         devices = middle / worst

@@ -77,7 +77,16 @@ class Case:
     def global_batch(self):
         return self.batch or max(TOKENS, TOKENS * self.sizes[-1] // 8)
 
-    def point(self, size, strong):
+    def rows(self):
+        """Rows of the report: (size, mode, first rank); a second, shifted
+        pass covers the ranks that groups of a size leave over."""
+        for mode in self.modes:
+            for size in self.sizes:
+                yield size, mode, 0
+                if self.ranks % size:
+                    yield size, mode, self.ranks % size
+
+    def point(self, size, strong, first=0):
         tp = self.tp if self.axis == "dp" else size
         dp = size // tp
         micro, rows = self.micro_batches(size, strong)
@@ -90,7 +99,7 @@ class Case:
         shape = Shape(dp, tp, self.layers, micro, self.buckets, scale,
                       optimizer)
         slow = -1 if self.slow is None else self.slow
-        return Point(shape, self.planted(), self.ranks, slow, strong)
+        return Point(shape, self.planted(), self.ranks, slow, strong, first)
 
 
 def cases():
@@ -114,6 +123,9 @@ def cases():
         Case("slow 1 of 2, hidden", 2, (1, 2), slow=1, buckets="layer",
              collective=1.0),
         Case("slow 1 of 3", 3, (1, 3), slow=1, batch=3072),
+        Case("slow 2 of 3, left-over ranks", 3, (1, 2, 3), modes="weak",
+             slow=2),
+        Case("left-over ranks", 8, (1, 3, 8), modes="weak", collective=1.0),
         Case("slow 0 of 4", 4, (1, 2, 4), slow=0),
         Case("slow 3 of 4, hidden", 4, (1, 2, 4), slow=3, layers=3,
              buckets="layer", collective=1.0),
@@ -187,8 +199,9 @@ def compare_ranks(check, got, case, point):
     size = point.shape.size
     group = point.group
     for row in got["ranks"]:
-        rank, member = row["rank"], row["rank"] % size
-        own = point.groups[rank // size]
+        rank = row["rank"]
+        member = (rank - point.first) % size
+        own = point.groups[(rank - point.first) // size]
         who = "rank %d: " % rank
         per_step = own.collectives(member)
         steps = row["collectives"] // per_step if per_step else 0
@@ -250,21 +263,18 @@ def run_case(program, check, case):
     path = program.run(case.ranks, case.options(), timeout=120)
     report = program.report(path)
     check.equal("complete", report["run"]["complete"], True)
-    found = {(p["size"], p["mode"]): p for p in report["points"]}
-    check.equal("points", len(report["points"]),
-                len(case.sizes) * len(case.modes))
-    for mode in case.modes:
-        base = case.point(case.sizes[0], mode == "strong")
-        for size in case.sizes:
-            check.case = "%s: %s, size %d" % (case.name, mode, size)
-            if not check.that((size, mode) in found, "no such point"):
-                continue
-            got = found[size, mode]
-            point = case.point(size, mode == "strong")
-            want = point.expected(base)
-            compare(check, got, want)
-            compare_work(check, got, want, case, point)
-            compare_ranks(check, got, case, point)
+    found = {(p["size"], p["mode"], min(r["rank"] for r in p["ranks"])): p
+             for p in report["points"]}
+    check.equal("points", set(found), set(case.rows()))
+    for size, mode, first in set(found) & set(case.rows()):
+        check.case = "%s: %s, size %d from %d" % (case.name, mode, size, first)
+        strong = mode == "strong"
+        got = found[size, mode, first]
+        point = case.point(size, strong, first)
+        want = point.expected(case.point(case.sizes[0], strong))
+        compare(check, got, want)
+        compare_work(check, got, want, case, point)
+        compare_ranks(check, got, case, point)
     check.case = case.name
     compare_findings(check, report, case)
     compare_late_steps(check, path, case)
