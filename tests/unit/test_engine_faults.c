@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cluster/agree.h"
 #include "support/engine_plan.h"
@@ -290,6 +291,42 @@ static void a_failing_runtime_call_ends_all_ranks(void **state)
     }
 }
 
+/* Rank 0 gives up on a peer that comes too late; what the peer then waits for
+ * will never be, and the runtime ends it. */
+static enum ss_status look_late(struct rig *rig, struct ss_rt *rt)
+{
+    const struct timespec nap = {.tv_nsec = 150 * 1000 * 1000};
+    const struct ss_block_spec spec = {
+        .steps = 3, .deadline_ns = ss_clock_ns() + 50 * SS_NS_PER_MS};
+    if (rt->rank == 1)
+        nanosleep(&nap, NULL);
+    enum ss_status status =
+        ss_exec_block(rig->engine, &rig->plan, &spec, &rig->record);
+    if (rt->rank == 1)
+        return status;
+    CHECK(status == SS_ERR_TIMEOUT);
+    CHECK(strstr(ss_error_text(), "deadline"));
+    (void)ss_barrier_all(rt); /* buffers must outlive the peer's attempt */
+    return SS_ERR_TIMEOUT;
+}
+
+static void a_deadline_ends_a_wait(void **state)
+{
+    (void)state;
+    const char *const engines[] = {"null", "host"};
+    for (size_t i = 0; i < SS_COUNT_OF(engines); i++) {
+        struct job job = {.spec = {.engine = engines[i],
+                                   .dp = 2,
+                                   .tokens = 32,
+                                   .hidden = 16,
+                                   .layers = 1,
+                                   .settings = {"null.clock", "real"}},
+                          .look = look_late};
+        assert_int_not_equal(run(&job, 2), SS_OK);
+        assert_null(strstr(ss_error_text(), ".c:"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -300,6 +337,7 @@ int main(void)
         cmocka_unit_test(clean_collectives_pass_in_every_dimension),
         cmocka_unit_test(a_hanging_op_does_not_return),
         cmocka_unit_test(want_of_memory_on_one_rank_is_agreed_on),
+        cmocka_unit_test(a_deadline_ends_a_wait),
         cmocka_unit_test(a_failing_runtime_call_ends_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
