@@ -19,7 +19,7 @@ static void every_engine_of_the_build_passes(void **state)
     int n = 0;
     for (; list[n]; n++)
         assert_null(ss_engine_check_ops(list[n]));
-    assert_int_equal(n, 2);
+    assert_true(n >= 2); /* host and null; cuda where it is built */
 }
 
 static void a_table_that_lacks_a_member_is_refused(void **state)
@@ -55,8 +55,8 @@ static void names_are_found_or_explained(void **state)
     const struct ss_engine_ops *ops = NULL;
     assert_int_equal(ss_engine_find("host", &ops), SS_OK);
     assert_ptr_equal(ops, &ss_engine_host);
-    assert_int_equal(ss_engine_find("cuda", &ops), SS_ERR_ENV);
-    assert_non_null(strstr(ss_error_text(), "not built in"));
+    if (ss_engine_find("cuda", &ops) != SS_OK)
+        assert_non_null(strstr(ss_error_text(), "not built in"));
     assert_int_equal(ss_engine_find("nul", &ops), SS_ERR_CONFIG);
     assert_non_null(strstr(ss_error_text(), "did you mean null?"));
     assert_int_equal(ss_engine_find("quantum", &ops), SS_ERR_CONFIG);
