@@ -51,9 +51,12 @@ static enum ss_report_format chosen_format(const struct ss_cli *cli,
     return cli->format_given ? cli->format : by_field[config->out_format];
 }
 
-/** Merging may take long on a slow disk; a stopped job has a second. */
+/** Merging may take long on a slow disk; a stopped job has a second. On a disk
+ * that just failed the finished parts are safer as they are. */
 static bool may_merge(const struct ss_run_outcome *outcome)
 {
+    if (outcome->end == SS_ERR_IO)
+        return false;
     return outcome->end != SS_ERR_STOPPED ||
            ss_merge_forecast_ns(outcome->out) < SS_NS_PER_S / 2;
 }
@@ -102,7 +105,11 @@ static int finish(const struct ss_cli *cli, const struct ss_config *config,
         fprintf(stderr, "result: %s%s\n", outcome->out,
                 may_merge(outcome) ? "" : ".part");
     ss_story_close(story);
-    return status != SS_OK && code == 0 ? ss_status_exit_code(status) : code;
+    if (status == SS_OK && outcome->end == SS_ERR_IO)
+        status = SS_ERR_IO;
+    if (status == SS_OK || code == ss_status_exit_code(SS_ERR_VERIFY))
+        return code;
+    return ss_status_exit_code(status);
 }
 
 /** The command line as typed, for the file. */

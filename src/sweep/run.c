@@ -294,6 +294,9 @@ static enum ss_status one_point(struct ss_context *context, int at)
 static void note_end(struct ss_context *context, enum ss_status status,
                      int done, struct ss_run_outcome *outcome)
 {
+    const char *text = ss_error_text();
+    size_t cause = strcspn(text, ";"); /* what follows is the remedy */
+
     outcome->end = status;
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
@@ -301,7 +304,8 @@ static void note_end(struct ss_context *context, enum ss_status status,
                   context->sweep.n);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%.90s, after %d of %d points", ss_error_text(), done,
+                  "%.*s, after %d of %d points",
+                  (int)(cause < 120 ? cause : 120), text, done,
                   context->sweep.n);
 }
 
