@@ -3,9 +3,12 @@
  * LD_PRELOAD library for the crash proof: counts the calls that change files
  * below the folder SS_KILL_UNDER and kills the process with SIGKILL before the
  * one numbered SS_KILL_AT (from 1). Without SS_KILL_AT it prints the total at
- * exit. It must not need anything but the C library, nor change a result.
+ * exit. Names that a returned rename gave go to the file SS_KILL_TELL, a
+ * witness of what must survive. It must not need anything but the C library,
+ * nor change a result.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -66,8 +69,24 @@ __attribute__((destructor)) static void print_total(void)
         dprintf(STDERR_FILENO, "kill_shim: %ld calls\n", atomic_load(&calls));
 }
 
+static int tell(int result, const char *to)
+{
+    const char *path = getenv("SS_KILL_TELL");
+    const char *name = strrchr(to, '/');
+    int fd = -1;
+    if (result == 0 && path)
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        dprintf(fd, "%s\n", name ? name + 1 : to);
+        close(fd);
+    }
+    return result;
+}
+
 /* RESULT NAME(PARAMETERS): counted, then passed on. */
 #define PASS(result, name, parameters, arguments, counting)                    \
+    PASS_AND(result, name, parameters, arguments, counting, )
+#define PASS_AND(result, name, parameters, arguments, counting, then)          \
     result name parameters                                                     \
     {                                                                          \
         static result(*next) parameters;                                       \
@@ -76,8 +95,10 @@ __attribute__((destructor)) static void print_total(void)
             memcpy(&next, &symbol, sizeof next);                               \
         }                                                                      \
         counting;                                                              \
-        return next arguments;                                                 \
+        return then(next arguments);                                           \
     }
+
+#define TELL(call) tell(call, to)
 
 /* clang-format off: one line a call */
 PASS(ssize_t, write, (int fd, const void *data, size_t n), (fd, data, n),
@@ -96,13 +117,13 @@ PASS(int, truncate, (const char *path, off_t size), (path, size),
      count_path(path))
 PASS(int, fsync, (int fd), (fd), count_fd(fd))
 PASS(int, fdatasync, (int fd), (fd), count_fd(fd))
-PASS(int, rename, (const char *from, const char *to), (from, to),
-     count_path(to))
-PASS(int, renameat, (int a, const char *from, int b, const char *to),
-     (a, from, b, to), count_path(to))
-PASS(int, renameat2,
-     (int a, const char *from, int b, const char *to, unsigned flags),
-     (a, from, b, to, flags), count_path(to))
+PASS_AND(int, rename, (const char *from, const char *to), (from, to),
+         count_path(to), TELL)
+PASS_AND(int, renameat, (int a, const char *from, int b, const char *to),
+         (a, from, b, to), count_path(to), TELL)
+PASS_AND(int, renameat2,
+         (int a, const char *from, int b, const char *to, unsigned flags),
+         (a, from, b, to, flags), count_path(to), TELL)
 PASS(int, link, (const char *from, const char *to), (from, to), count_path(to))
 PASS(int, unlink, (const char *path), (path), count_path(path))
 PASS(int, mkdir, (const char *path, mode_t mode), (path, mode),

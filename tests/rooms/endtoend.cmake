@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# End to end: the program as users start it, with bad input, kills, signals,
+# several hosts and a terminal.
+find_program(SS_BATS bats)
+find_program(SS_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+
+# ss_e2e_test(NAME COMMAND ... [TIMEOUT s] [LABEL l])
+function(ss_e2e_test name)
+    cmake_parse_arguments(A "" "TIMEOUT;LABEL" "COMMAND" ${ARGN})
+    if(NOT A_LABEL)
+        set(A_LABEL e2e)
+    endif()
+    add_test(NAME e2e_${name} COMMAND ${A_COMMAND})
+    set_tests_properties(e2e_${name} PROPERTIES LABELS ${A_LABEL}
+        TIMEOUT ${A_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77 ENVIRONMENT
+        "SS_PROGRAM=$<TARGET_FILE:stepscale>;SS_WRITE_PARTS=$<TARGET_FILE:write_parts>;SS_KILL_SHIM=$<TARGET_FILE:kill_shim>")
+endfunction()
+
+if(TARGET stepscale)
+    set(e2e ${CMAKE_CURRENT_LIST_DIR}/../endtoend)
+    set(scripts ${CMAKE_CURRENT_LIST_DIR}/../scripts)
+    if(SS_BATS)
+        foreach(name bad_input terminal)
+            ss_e2e_test(${name} TIMEOUT 400
+                COMMAND ${SS_BATS} ${scripts}/${name}.bats)
+        endforeach()
+    endif()
+    if(SS_PYTHON)
+        ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
+        # every k alone, every 50th under mpirun; all of them: tests/full/kills
+        ss_e2e_test(kills_solo TIMEOUT 200
+            COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 1 1)
+        ss_e2e_test(kills_mpi TIMEOUT 300
+            COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 4 50)
+        ss_e2e_test(kills_random TIMEOUT 200
+            COMMAND ${SS_PYTHON} ${e2e}/kills.py random 6)
+        ss_e2e_test(kills_full TIMEOUT 3600 LABEL full
+            COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/kills)
+    endif()
+    ss_e2e_test(cluster_run TIMEOUT 300
+        COMMAND ${e2e}/cluster_run.sh $<TARGET_FILE:stepscale>)
+    set_tests_properties(e2e_cluster_run PROPERTIES LABELS "e2e;cluster")
+endif()
