@@ -45,8 +45,10 @@ class Estimate:
 
     def __init__(self, medians):
         v = np.array(medians, dtype=float)
+        self.merged = False
         while len(v) // 2 >= FEW and \
                 lag1(v) > max(0.2, 1 / math.sqrt(len(v))):
+            self.merged = True
             v = v[len(v) % 2:]
             v = (v[0::2] + v[1::2]) / 2
         self.n = len(v)
@@ -180,6 +182,9 @@ class Comparison:
         self.digits("step_ms.lo", got["lo"], group.whole.lo * MS)
         self.digits("step_ms.hi", got["hi"], group.whole.hi * MS)
         self.check.equal("step_ms.n", got["n"], group.whole.n)
+        self.check.equal("flag autocorrelated",
+                         "autocorrelated" in self.got["flags"],
+                         group.whole.merged)
         every = [g.whole.median * MS for g in self.point.groups]
         self.digits("step_ms.min", got["min"], min(every))
         self.digits("step_ms.max", got["max"], max(every))
@@ -298,6 +303,9 @@ def compare_file(program, check, name, path):
     reader = Reader(path)
     points = [p for p in program.report(path)["points"]
               if p["status"] != "skipped"]
+    print("%s: status %s, merged %s" % (
+        name, sorted({p["status"] for p in points}),
+        sum("autocorrelated" in p["flags"] for p in points)), flush=True)
     found = {p.key(): p for p in reader.points if p.groups}
     check.equal("measured points", len(points), len(found))
     seen = set()
@@ -313,10 +321,10 @@ def compare_file(program, check, name, path):
 def body(program, check, _):
     host = program.run(2, [
         "--engine", "host", "model.preset=mlp", "model.layers=2",
-        "model.hidden=128", "model.tokens=256", "scaling.min_tokens=16",
+        "model.hidden=64", "model.tokens=128", "scaling.min_tokens=16",
         "scaling.sizes=1,2", "scaling.modes=weak,strong",
         "measure.budget=10s", "measure.min_block=10ms",
-        "measure.sample_every=4", "out.format=none"])
+        "measure.min_blocks=32", "measure.sample_every=4", "out.format=none"])
     compare_file(program, check, "host, 2 ranks", host)
     noisy = ["--engine", "null", "model.preset=mlp", "model.layers=3",
              "model.hidden=64", "model.tokens=1024", "scaling.min_tokens=16",
