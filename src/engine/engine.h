@@ -135,5 +135,6 @@ const char *ss_engine_check_ops(const struct ss_engine_ops *ops);
 
 extern const struct ss_engine_ops ss_engine_host;
 extern const struct ss_engine_ops ss_engine_null;
+extern const struct ss_engine_ops ss_engine_cuda; /**< where it is built */
 
 #endif

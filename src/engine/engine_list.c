@@ -10,6 +10,9 @@
 #include <string.h>
 
 static const struct ss_engine_ops *const engines[] = {
+#ifdef SS_HAVE_CUDA
+    &ss_engine_cuda,
+#endif
     &ss_engine_host,
     &ss_engine_null,
     NULL,

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products against their CPU twin: a few rows and columns of each shape, on
+ * integers (exact up to the one rounding of the result) and on normal data
+ * (within rounding). Operands are fetched as doubles and multiplied out here,
+ * as plainly as can be. Must not know which algorithm ran.
+ */
+#include <math.h>
+
+#include "base/mem.h"
+#include "engine/cuda.h"
+
+#define SLICE 8 /* rows and columns compared */
+
+/* Rows of op(A) and columns of op(B), [SLICE][k] each, and C's elements. */
+struct slice {
+    int rows, cols;
+    double *a, *b;  /* host */
+    double *device; /* [k] */
+};
+
+static enum ss_status open_slice(struct ss_cuda *self, const struct ss_op *op,
+                                 struct slice *s)
+{
+    size_t k = (size_t)op->k;
+    *s = (struct slice){.rows = op->m < SLICE ? (int)op->m : SLICE,
+                        .cols = op->n < SLICE ? (int)op->n : SLICE};
+    s->a = ss_alloc(SLICE * k, sizeof(double), "rows of a check");
+    s->b = ss_alloc(SLICE * k, sizeof(double), "columns of a check");
+    if (!s->a || !s->b)
+        return SS_ERR_NO_MEMORY;
+    return ss_cuda_said(
+        self, (int)cudaMalloc((void **)&s->device, k * sizeof(double)),
+        "take memory for a check");
+}
+
+static void close_slice(struct slice *s)
+{
+    ss_free(s->a);
+    ss_free(s->b);
+    (void)cudaFree(s->device);
+}
+
+/* Element i of `count` spread evenly over [0, n), both ends included. */
+static int64_t spread(int i, int count, int64_t n)
+{
+    return count > 1 ? (n - 1) * i / (count - 1) : 0;
+}
+
+static enum ss_status fetch(struct ss_cuda *self, const struct slice *s,
+                            struct ss_ref ref, uint64_t first, uint64_t stride,
+                            uint64_t n, double *out)
+{
+    SS_TRY(ss_cuda_said(
+        self,
+        ss_kernel_gather(ss_cuda_at(self, ref), ss_cuda_type(self, ref), first,
+                         stride, n, s->device, self->lane[SS_LANE_COMPUTE]),
+        "fetch operands"));
+    SS_TRY(ss_cuda_wait_lane(self, SS_LANE_COMPUTE));
+    return ss_cuda_said(self,
+                        (int)cudaMemcpy(out, s->device, n * sizeof(double),
+                                        cudaMemcpyDeviceToHost),
+                        "fetch operands");
+}
+
+static enum ss_status fetch_operands(struct ss_cuda *self,
+                                     const struct ss_op *op,
+                                     const struct slice *s)
+{
+    uint64_t m = (uint64_t)op->m, n = (uint64_t)op->n, k = (uint64_t)op->k;
+    for (int i = 0; i < s->rows; i++) {
+        uint64_t row = (uint64_t)spread(i, s->rows, op->m);
+        SS_TRY(fetch(self, s, op->a, op->ta ? row : row * k, op->ta ? m : 1, k,
+                     s->a + (uint64_t)i * k));
+    }
+    for (int i = 0; i < s->cols; i++) {
+        uint64_t col = (uint64_t)spread(i, s->cols, op->n);
+        SS_TRY(fetch(self, s, op->b, op->tb ? col * k : col, op->tb ? 1 : n, k,
+                     s->b + (uint64_t)i * k));
+    }
+    return SS_OK;
+}
+
+/* Relative error of a sum of products as the type accumulates them; errors
+ * add like a random walk, and tensor cores cut where others round. */
+static double accumulation(const struct ss_cuda *self, const struct ss_op *op)
+{
+    double root = sqrt((double)op->k);
+    if (self->storage == SS_DT_F64)
+        return 0x1p-52 * root;
+    if (self->work.plan->precision == SS_PRECISION_TF32)
+        return 0x1p-9 / root * 4; /* each factor was cut to 11 bits */
+    return 0x1p-22 * root;
+}
+
+static double half_unit(enum ss_dtype dtype)
+{
+    switch (dtype) {
+    case SS_DT_F64:
+        return 0x1p-53;
+    case SS_DT_BF16:
+        return 0x1p-8;
+    case SS_DT_FP16:
+        return 0x1p-11;
+    default:
+        return 0x1p-24;
+    }
+}
+
+static bool close_enough(const struct ss_cuda *self, const struct ss_op *op,
+                         const double *a, const double *b, double got,
+                         bool exact, double *want)
+{
+    enum ss_dtype type = ss_cuda_type(self, op->c);
+    double sum = 0, magnitude = 0;
+    for (int64_t i = 0; i < op->k; i++) {
+        sum += a[i] * b[i];
+        magnitude += fabs(a[i] * b[i]);
+    }
+    *want = ss_twin_round(type, sum);
+    if (exact)
+        return got == *want;
+    double allowed = accumulation(self, op) * magnitude +
+                     2 * half_unit(type) * fabs(sum) + 0x1p-24;
+    return fabs(got - sum) <= allowed;
+}
+
+static enum ss_status compare(struct ss_cuda *self, const struct ss_op *op,
+                              const struct slice *s, bool exact,
+                              struct ss_check_sink *sink, bool *ok)
+{
+    uint64_t k = (uint64_t)op->k;
+    for (int i = 0; i < s->rows * s->cols; i++) {
+        int64_t row = spread(i / s->cols, s->rows, op->m);
+        int64_t col = spread(i % s->cols, s->cols, op->n);
+        double got, want;
+        SS_TRY(
+            fetch(self, s, op->c, (uint64_t)(row * op->n + col), 1, 1, &got));
+        if (close_enough(self, op, s->a + (uint64_t)(i / s->cols) * k,
+                         s->b + (uint64_t)(i % s->cols) * k, got, exact, &want))
+            continue;
+        *ok = false;
+        ss_check_add(sink, "gemm", false,
+                     "%s: element %lld,%lld is %.9g, expected %.9g%s", op->name,
+                     (long long)row, (long long)col, got, want,
+                     exact ? " exactly" : "");
+        return SS_OK;
+    }
+    return SS_OK;
+}
+
+static enum ss_status fill(struct ss_cuda *self, struct ss_ref ref, uint64_t n,
+                           uint64_t seed, bool exact)
+{
+    cudaStream_t stream = self->lane[SS_LANE_COMPUTE];
+    void *data = ss_cuda_at(self, ref);
+    enum ss_dtype type = ss_cuda_type(self, ref);
+    const struct ss_fill normal = {
+        .rows = 1, .cols = n, .pitch = n, .stream = seed, .sd = 1};
+    int error = exact ? ss_kernel_fill_small(data, type, n, seed, stream)
+                      : ss_kernel_fill_normal(data, type, &normal,
+                                              self->normals, stream);
+    return ss_cuda_said(self, error, "fill operands");
+}
+
+static enum ss_status check_shape(struct ss_cuda *self, int index,
+                                  const struct slice *s,
+                                  struct ss_check_sink *sink, bool *ok)
+{
+    const struct ss_op *op = &self->work.plan->op[index];
+    for (int exact = 1; exact >= 0 && *ok; exact--) {
+        SS_TRY(fill(self, op->a, (uint64_t)(op->m * op->k), 11, exact));
+        SS_TRY(fill(self, op->b, (uint64_t)(op->k * op->n), 1013, exact));
+        SS_TRY(ss_cuda_gemm(self, index, true));
+        SS_TRY(fetch_operands(self, op, s));
+        SS_TRY(compare(self, op, s, exact, sink, ok));
+    }
+    return SS_OK;
+}
+
+static bool is_first_of_shape(const struct ss_cuda *self, int index)
+{
+    int gemm = self->op[index].gemm;
+    for (int i = 0; i < index; i++)
+        if (self->op[i].gemm == gemm)
+            return false;
+    return gemm >= 0;
+}
+
+enum ss_status ss_cuda_check_gemms(struct ss_cuda *self,
+                                   struct ss_check_sink *sink)
+{
+    const struct ss_plan *plan = self->work.plan;
+    bool ok = true;
+    int shapes = 0;
+    for (int i = 0; i < plan->n_ops && ok; i++) {
+        struct slice slice;
+        if (!is_first_of_shape(self, i))
+            continue;
+        enum ss_status status = open_slice(self, &plan->op[i], &slice);
+        if (status == SS_OK)
+            status = check_shape(self, i, &slice, sink, &ok);
+        close_slice(&slice);
+        SS_TRY(status);
+        shapes++;
+    }
+    if (ok && shapes > 0)
+        ss_check_add(sink, "gemm", true,
+                     "%d shapes, exact on integers, within rounding on normal "
+                     "data",
+                     shapes);
+    return SS_OK;
+}
