@@ -24,7 +24,7 @@ static uint64_t program_hash(void)
 {
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     XXH64_state_t *state = XXH64_createState();
-    static char block[1 << 16];
+    static _Thread_local char block[1 << 16]; /* ranks may be threads */
     uint64_t hash = 0;
     ssize_t n;
 

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kills.py writer RANKS STRIDE | kills.py random COUNT
+"""kills.py writer RANKS STRIDE | threads RANKS STRIDE | random COUNT
 
 The crash proof of the whole program. writer: the process that writes is
 killed before its k-th change below the output folder, for every STRIDE-th k,
 through the final merge; every point whose rename returned (the shim is the
 witness) must be in the report, bit for bit as an undisturbed run of the same
-seed has it (the null engine's virtual clock is exact). random: kill -9 of a
+seed has it (the null engine's virtual clock is exact). threads: the same with
+all ranks as threads of one process, for many points without a launcher. random: kill -9 of a
 random rank at a random moment; every finished point must be readable and no
 process may remain. Ends with "k tried, n lost" and fails if any was lost."""
 import os
@@ -24,6 +25,7 @@ import numpy
 import e2e
 
 SHIM = os.environ.get("SS_KILL_SHIM", "")
+THREAD_JOB = os.environ.get("SS_THREAD_JOB", "thread_job")
 NOISY = e2e.MANY + ["null.noise=0.1", "measure.sample_every=2"]
 # A sanitizer wants to be the first library; here the shim is.
 SANITIZER = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
@@ -53,32 +55,44 @@ def result_path(out):
     return out if os.path.exists(out) else out + ".part"
 
 
+def sizes(ranks):
+    return "scaling.sizes=" + ",".join(str(n + 1) for n in range(ranks))
+
+
 def words(base, out, ranks):
-    more = ["--sizes", ",".join(str(n + 1) for n in range(ranks))]
-    return ["run"] + base + more + ["--out", out]
+    return ["run"] + base + [sizes(ranks), "--out", out]
 
 
-def undisturbed(folder, ranks):
+def job(kind, ranks, out, env):
+    """(code, stdout, stderr) of one job whose writer has the shim."""
+    env = dict(SANITIZER, **env)
+    arguments = words(NOISY, out, ranks)
+    if kind == "writer":
+        return e2e.run(arguments, ranks, preload=SHIM, env=env)
+    settings = [word for word in arguments if "=" in word]
+    return e2e.run([str(ranks), out] + settings, preload=SHIM, env=env,
+                   program=THREAD_JOB)
+
+
+def undisturbed(kind, folder, ranks):
     """The reference points and the number of counted calls."""
     out = os.path.join(folder, "r.h5")
-    code, _, err = e2e.run(words(NOISY, out, ranks), ranks, preload=SHIM,
-                           env=dict(SANITIZER, SS_KILL_UNDER=folder))
+    code, _, err = job(kind, ranks, out, {"SS_KILL_UNDER": folder})
     calls = [int(n) for n in re.findall(r"kill_shim: (\d+) calls", err)]
     if code not in (0, 11) or not calls or max(calls) == 0:
         sys.exit(f"the undisturbed run gives {code}\n{err}")
     return points_of(out), max(calls)
 
 
-def killed_at(work, ranks, k, reference):
+def killed_at(work, kind, ranks, k, reference):
     """What was lost when the writer died before its k-th call."""
     folder = os.path.join(work, str(k))
     tell = folder + ".tell"
     out = os.path.join(folder, "r.h5")
     os.mkdir(folder)
-    code, _, err = e2e.run(
-        words(NOISY, out, ranks), ranks, preload=SHIM,
-        env=dict(SANITIZER, SS_KILL_UNDER=folder, SS_KILL_AT=str(k),
-                 SS_KILL_TELL=tell))
+    code, _, err = job(kind, ranks, out,
+                       {"SS_KILL_UNDER": folder, "SS_KILL_AT": str(k),
+                        "SS_KILL_TELL": tell})
     lost = [] if code != 0 else [f"k={k}: was not killed\n{err}"]
     told = set()
     if os.path.exists(tell):
@@ -110,20 +124,21 @@ def compare(out, k, told, reference):
     return lost
 
 
-def writer(ranks, stride):
+def writer(kind, ranks, stride):
     work = tempfile.mkdtemp()
     try:
         whole = os.path.join(work, "whole")
         os.mkdir(whole)
-        reference, calls = undisturbed(whole, ranks)
+        reference, calls = undisturbed(kind, whole, ranks)
         instants = list(range(1, calls + 1, stride))
-        lanes = 2 if ranks == 1 else 1
+        lanes = 1 if kind == "writer" and ranks > 1 else 2
         with ThreadPoolExecutor(lanes) as pool:
             lost = sum(pool.map(
-                lambda k: killed_at(work, ranks, k, reference), instants), [])
-        return finish(f"{len(instants)} of {calls} kill instants of the "
-                      f"writer of {len(reference)} points, {ranks} rank(s)",
-                      lost)
+                lambda k: killed_at(work, kind, ranks, k, reference),
+                instants), [])
+        unit = "threads" if kind == "threads" else "ranks"
+        return finish(f"{len(instants)} of {calls} kill instants, "
+                      f"{len(reference)} points, {ranks} {unit}", lost)
     finally:
         shutil.rmtree(work)
 
@@ -175,10 +190,10 @@ def finish(what, lost):
 
 
 def main(argv):
-    if len(argv) == 4 and argv[1] == "writer":
+    if len(argv) == 4 and argv[1] in ("writer", "threads"):
         if not os.path.exists(SHIM):
             sys.exit("SS_KILL_SHIM names no library")
-        return writer(int(argv[2]), int(argv[3]))
+        return writer(argv[1], int(argv[2]), int(argv[3]))
     if len(argv) == 3 and argv[1] == "random":
         return strike(int(argv[2]))
     sys.exit(__doc__)

@@ -13,8 +13,12 @@ function(ss_e2e_test name)
     add_test(NAME e2e_${name} COMMAND ${A_COMMAND})
     set_tests_properties(e2e_${name} PROPERTIES LABELS ${A_LABEL}
         TIMEOUT ${A_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77 ENVIRONMENT
-        "SS_PROGRAM=$<TARGET_FILE:stepscale>;SS_WRITE_PARTS=$<TARGET_FILE:write_parts>;SS_KILL_SHIM=$<TARGET_FILE:kill_shim>")
+        "SS_PROGRAM=$<TARGET_FILE:stepscale>;SS_WRITE_PARTS=$<TARGET_FILE:write_parts>;SS_KILL_SHIM=$<TARGET_FILE:kill_shim>;SS_THREAD_JOB=$<TARGET_FILE:thread_job>")
 endfunction()
+
+# Many points in one process: the sweep over the threads runtime.
+add_executable(thread_job ${CMAKE_CURRENT_LIST_DIR}/../endtoend/thread_job.c)
+target_link_libraries(thread_job PRIVATE ss_sweep ss_options)
 
 if(TARGET stepscale)
     set(e2e ${CMAKE_CURRENT_LIST_DIR}/../endtoend)
@@ -30,6 +34,8 @@ if(TARGET stepscale)
         # every k alone, every 50th under mpirun; all of them: tests/full/kills
         ss_e2e_test(kills_solo TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 1 1)
+        ss_e2e_test(kills_threads TIMEOUT 300
+            COMMAND ${SS_PYTHON} ${e2e}/kills.py threads 6 25)
         ss_e2e_test(kills_mpi TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 4 50)
         ss_e2e_test(kills_random TIMEOUT 200
