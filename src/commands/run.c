@@ -80,6 +80,22 @@ static enum ss_status merge(const struct ss_run_outcome *outcome,
     return status;
 }
 
+/**
+ * The verdict speaks first where it found a fault or a hang; then what kept the
+ * report or the sweep from its end. A stop on request is in the verdict.
+ */
+static int exit_code(int verdict, enum ss_status report, enum ss_status end)
+{
+    if (verdict == ss_status_exit_code(SS_ERR_VERIFY) ||
+        verdict == ss_status_exit_code(SS_ERR_TIMEOUT))
+        return verdict;
+    if (report != SS_OK)
+        return ss_status_exit_code(report);
+    if (end != SS_OK && end != SS_ERR_STOPPED)
+        return ss_status_exit_code(end);
+    return verdict;
+}
+
 /** Rank 0, after the last point: report, file, code. */
 static int finish(const struct ss_cli *cli, const struct ss_config *config,
                   const struct ss_rules *rules,
@@ -105,11 +121,7 @@ static int finish(const struct ss_cli *cli, const struct ss_config *config,
         fprintf(stderr, "result: %s%s\n", outcome->out,
                 may_merge(outcome) ? "" : ".part");
     ss_story_close(story);
-    if (status == SS_OK && outcome->end == SS_ERR_IO)
-        status = SS_ERR_IO;
-    if (status == SS_OK || code == ss_status_exit_code(SS_ERR_VERIFY))
-        return code;
-    return ss_status_exit_code(status);
+    return exit_code(code, status, outcome->end);
 }
 
 /** The command line as typed, for the file. */

@@ -26,15 +26,16 @@ static enum ss_status check_group(struct ss_context *context,
     return SS_OK;
 }
 
-/** Three steps of the whole plan, so that "replicas equal" has something to
- * say about. */
+/** The state that the last timed block left is what is looked at; where that
+ * was not a whole one (isolated steps off, a point cut short), three whole
+ * steps are run, so that "replicas equal" has something to say about. */
 static enum ss_status steps_before_end(struct ss_context *context,
                                        struct ss_point_run *run)
 {
     struct ss_block_spec spec = {
         .variant = SS_WHOLE, .steps = 3, .number = -1000};
 
-    if (run->size == 0)
+    if (run->size == 0 || run->last_variant == SS_WHOLE)
         return SS_OK;
     run->last_variant = -1;
     return ss_block_run_all(context, run, &spec, &run->record);

@@ -53,6 +53,15 @@ enum ss_status ss_round_fill(const struct ss_round_args *args,
         slot[i] = slot[j];
         slot[j] = swap;
     }
+    /* the last block is a whole one: the checks after the point look at the
+     * state that it leaves */
+    for (int i = n - 1; i >= 0; i--)
+        if (slot[i].variant == SS_WHOLE && !slot[i].sampled) {
+            struct ss_slot swap = slot[i];
+            slot[i] = slot[n - 1];
+            slot[n - 1] = swap;
+            break;
+        }
     return SS_OK;
 }
 

@@ -26,8 +26,8 @@ struct ss_round_args {
 /**
  * Pure: the interleaved blocks of one round in random order, equal on all
  * ranks. Sampled blocks (of whole and, for interference, of compute-only) come
- * on top: they are never used for T or E. `slot` holds ss_round_slots()
- * entries.
+ * on top: they are never used for T or E. The last block is a whole one. `slot`
+ * holds ss_round_slots() entries.
  */
 int ss_round_slots(const struct ss_round_args *args);
 enum ss_status ss_round_fill(const struct ss_round_args *args,

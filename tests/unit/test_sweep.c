@@ -194,6 +194,7 @@ static void round_holds_what_was_asked(void **state)
     assert_int_equal(count[SS_COMM_ONLY][1], 0);
     assert_int_equal(ss_round_fill(&args, again), SS_OK);
     assert_int_equal(differences(slot, again, n), 0);
+    assert_true(slot[n - 1].variant == SS_WHOLE && !slot[n - 1].sampled);
     args.number = 1;
     assert_int_equal(ss_round_fill(&args, again), SS_OK);
     assert_true(differences(slot, again, n) > 0);
