@@ -152,16 +152,30 @@ static bool take(struct ss_last_words *words, const char *line, size_t len)
     return true; /* a newer version's key */
 }
 
+/* A line that ends in ":" begins the next record. */
+static bool is_heading(const char *line, size_t len)
+{
+    return len > 0 && line[len - 1] == ':' && !memchr(line, '=', len);
+}
+
+/* One record, up to the end or a heading; *text moves behind it. */
+static bool parse_next(const char **text, struct ss_last_words *words)
+{
+    bool good = true;
+    *words = (struct ss_last_words){.rank = -1, .op = -1, .collective = -1};
+    while (**text) {
+        size_t len = strcspn(*text, "\n");
+        if (is_heading(*text, len))
+            break;
+        good &= take(words, *text, len);
+        *text += len + ((*text)[len] == '\n');
+    }
+    return good && words->rank >= 0;
+}
+
 static bool parse(const char *text, struct ss_last_words *words)
 {
-    *words = (struct ss_last_words){.rank = -1, .op = -1, .collective = -1};
-    while (*text) {
-        size_t len = strcspn(text, "\n");
-        if (!take(words, text, len))
-            return false;
-        text += len + (text[len] == '\n');
-    }
-    return words->rank >= 0;
+    return parse_next(&text, words) && !*text;
 }
 
 static bool read_one(const char *folder, const char *name,
@@ -193,6 +207,19 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
+static enum ss_status make_room(struct ss_last_words **list, int n, int *room)
+{
+    if (n < *room)
+        return SS_OK;
+    int more = *room * 2 + 16;
+    void *grown = ss_realloc(*list, (size_t)more, sizeof(**list), "last words");
+    if (!grown)
+        return SS_ERR_NO_MEMORY;
+    *list = grown;
+    *room = more;
+    return SS_OK;
+}
+
 static enum ss_status read_folder(DIR *dir, const char *folder,
                                   struct ss_last_words **list, int *n)
 {
@@ -200,15 +227,7 @@ static enum ss_status read_folder(DIR *dir, const char *folder,
     for (struct dirent *entry; (entry = readdir(dir));) {
         if (!is_ours(entry->d_name))
             continue;
-        if (*n == room) {
-            int more = room * 2 + 16;
-            void *grown =
-                ss_realloc(*list, (size_t)more, sizeof(**list), "last words");
-            if (!grown)
-                return SS_ERR_NO_MEMORY;
-            *list = grown;
-            room = more;
-        }
+        SS_TRY(make_room(list, *n, &room));
         *n += read_one(folder, entry->d_name, &(*list)[*n]);
     }
     if (*n > 0)
@@ -226,6 +245,40 @@ enum ss_status ss_last_words_read(const char *folder,
         return io_error("open folder", folder);
     enum ss_status status = read_folder(dir, folder, &list, &count);
     (void)closedir(dir);
+    if (status != SS_OK) {
+        ss_free(list);
+        return status;
+    }
+    *out = list;
+    *n = count;
+    return SS_OK;
+}
+
+static enum ss_status parse_all(const char *text, struct ss_last_words **list,
+                                int *n)
+{
+    int room = 0;
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        if (is_heading(text, len))
+            text += len + (text[len] == '\n');
+        SS_TRY(make_room(list, *n, &room));
+        if (parse_next(&text, &(*list)[*n]))
+            (*n)++;
+        else
+            ss_log(SS_LOG_WARN, "cluster", "some last words are not readable");
+    }
+    if (*n > 0)
+        qsort(*list, (size_t)*n, sizeof(**list), by_rank);
+    return SS_OK;
+}
+
+enum ss_status ss_last_words_parse(const char *text, struct ss_last_words **out,
+                                   int *n)
+{
+    struct ss_last_words *list = NULL;
+    int count = 0;
+    enum ss_status status = parse_all(text, &list, &count);
     if (status != SS_OK) {
         ss_free(list);
         return status;

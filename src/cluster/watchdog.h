@@ -80,6 +80,9 @@ enum ss_status ss_last_words_write(const char *folder,
 /** Reads all of a folder: *out owned, [*n]. None: SS_OK and *n = 0. */
 enum ss_status ss_last_words_read(const char *folder,
                                   struct ss_last_words **out, int *n);
+/** The same from one text: records after lines that end in ":". Pure. */
+enum ss_status ss_last_words_parse(const char *text, struct ss_last_words **out,
+                                   int *n);
 /**
  * Pure: who is to blame? Fills culprits (rank numbers, at most `max`) and a
  * sentence. Peers of those that spoke without a file are lost; else those

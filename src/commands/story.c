@@ -6,7 +6,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "cluster/watchdog.h"
@@ -47,27 +46,17 @@ enum ss_status ss_story_rules(const struct ss_config *config,
     return status;
 }
 
-/** The folder in which last words may lie: the .part of this path. */
-static void words_folder(const char *path, char *folder, size_t size)
-{
-    struct stat stat_of;
-
-    if (stat(path, &stat_of) == 0 && S_ISDIR(stat_of.st_mode))
-        ss_copy(folder, size, path);
-    else
-        ss_part_folder(path, folder, size);
-}
-
 /** Fills args with who is to blame when ranks left last words. */
-static enum ss_status read_words(const char *path, struct ss_story *story,
+static enum ss_status read_words(struct ss_story *story,
                                  struct ss_analysis_args *args)
 {
-    char folder[1024];
     struct ss_last_words *words = NULL;
     int n = 0;
 
-    words_folder(path, folder, sizeof(folder));
-    if (ss_last_words_read(folder, &words, &n) != SS_OK || n == 0)
+    if (!story->run.last_words)
+        return SS_OK;
+    SS_TRY(ss_last_words_parse(story->run.last_words, &words, &n));
+    if (n == 0)
         return SS_OK;
     args->n_hang_ranks = ss_last_words_judge(
         words, n, story->run.n_ranks, story->culprit,
@@ -101,7 +90,7 @@ static enum ss_status open_story(const char *path, const char *end,
     if (end)
         ss_copy(story->run.end_reason, sizeof(story->run.end_reason), end);
     args.run = &story->run;
-    SS_TRY_GOTO(read_words(path, story, &args), status, fail);
+    SS_TRY_GOTO(read_words(story, &args), status, fail);
     SS_TRY_GOTO(ss_analyse(&args, &story->result), status, fail);
     *out = story;
     return SS_OK;

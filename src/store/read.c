@@ -23,15 +23,8 @@ static void note(struct ss_buf *notes, const char *text)
         ss_buf_printf(notes, "%s\n", text);
 }
 
-static void note_last_words(struct ss_buf *notes, const char *words)
-{
-    if (notes && words && *words)
-        ss_buf_printf(notes, "last words of ranks that did not finish:\n%s",
-                      words);
-}
-
 static enum ss_status read_result(const char *path, enum ss_read_depth depth,
-                                  struct ss_run_data *out, struct ss_buf *notes)
+                                  struct ss_run_data *out)
 {
     struct ss_file_content content;
     SS_TRY(ss_file_read_safely(path, depth, &content));
@@ -42,9 +35,8 @@ static enum ss_status read_result(const char *path, enum ss_read_depth depth,
                        "holds it",
                        path);
     }
-    note_last_words(notes, content.last_words);
-    ss_free(content.last_words);
     *out = content.run;
+    out->last_words = content.last_words;
     return SS_OK;
 }
 
@@ -142,8 +134,9 @@ static enum ss_status read_parts(const char *folder,
                   (long long)run->planned_points);
     ss_buf_init(&words, LAST_WORDS_MAX);
     status = ss_part_last_words(folder, &words);
-    if (status == SS_OK)
-        note_last_words(notes, ss_buf_text(&words));
+    if (status == SS_OK && words.len > 0 &&
+        !(run->last_words = ss_strdup(ss_buf_text(&words))))
+        status = SS_ERR_NO_MEMORY;
     ss_buf_free(&words);
     return status;
 }
@@ -176,7 +169,7 @@ enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode))
             return read_folder(path, depth, out, notes);
-        return read_result(path, depth, out, notes);
+        return read_result(path, depth, out);
     }
     if (ss_part_folder(path, folder, sizeof folder) &&
         stat(folder, &info) == 0 && S_ISDIR(info.st_mode))

@@ -33,5 +33,6 @@ void ss_run_data_free(struct ss_run_data *run)
     ss_free(run->variable);
     ss_free(run->config_yaml);
     ss_free(run->command_line);
+    ss_free(run->last_words);
     *run = (struct ss_run_data){0};
 }

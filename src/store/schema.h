@@ -132,6 +132,9 @@ struct ss_run_data {
     /* written at the end, by merge */
     char end_reason[160]; /**< "" complete; else "stopped by SIGTERM after 3 of 9 points" */
     int32_t verdict_code; /**< exit code; -1: none stored */
+    /** What ranks that did not finish left behind, "last-N.txt:" before each;
+     * NULL: nothing. Owned; ss_last_words_parse reads it. */
+    char *last_words;
     int n_points;
     struct ss_point_data *point; /**< [n_points] by index; filled by the reader */
 };

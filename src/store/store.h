@@ -38,7 +38,7 @@ enum ss_read_depth { SS_READ_META, SS_READ_ALL };
  * not ours: SS_ERR_FORMAT, said so. Every count, shape and type is checked
  * against schema.def and against each other before memory is taken. Finished
  * parts are read even where another is damaged (it is reported in `notes`,
- * which may be NULL, as are the last words of ranks that gave up).
+ * which may be NULL; last words of ranks that gave up are in out->last_words).
  * SS_ERR_CONFIG: nothing there, or not to be opened.
  */
 enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,

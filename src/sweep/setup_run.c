@@ -92,9 +92,6 @@ static enum ss_status gather_variables(struct ss_context *context)
     ss_buf_init(&mine, 1 << 20);
     status = lens ? ss_variables_collect(context->args->environment, &mine)
                   : SS_ERR_NO_MEMORY;
-    ss_buf_printf(&mine, "cpuset=%s\nhost engine threads=%lld\n",
-                  context->place.cpuset,
-                  (long long)context->config->device_threads);
     if (status == SS_OK)
         status = ss_buf_status(&mine);
     status = ss_agree_all(world, status);

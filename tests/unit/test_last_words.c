@@ -235,9 +235,32 @@ static void many_lost(void **state)
     assert_int_equal(culprits[7], 8);
 }
 
+/* As they stand in a merged file: one text, a heading before each record. */
+static void records_of_one_text_come_back(void **state)
+{
+    (void)state;
+    struct ss_last_words *words = NULL;
+    int n = -1;
+    const char *text = "last-10.txt:\nrank=10\nhost=b\nin_collective=1\n"
+                       "last-2.txt:\nrank=2\nhost=a\nop_name=fc1: x\n"
+                       "last-3.txt:\nhost=c\n";
+    assert_int_equal(ss_last_words_parse(text, &words, &n), SS_OK);
+    assert_int_equal(n, 2); /* the third says no rank */
+    assert_int_equal(words[0].rank, 2);
+    assert_string_equal(words[0].op_name, "fc1: x");
+    assert_int_equal(words[1].rank, 10);
+    assert_int_equal(words[1].in_collective, 1);
+    ss_free(words);
+    words = NULL;
+    assert_int_equal(ss_last_words_parse("", &words, &n), SS_OK);
+    assert_int_equal(n, 0);
+    ss_free(words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_of_one_text_come_back),
         cmocka_unit_test_setup_teardown(round_trip, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(odd_files, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(no_words, make_folder, remove_folder),
