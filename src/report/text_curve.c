@@ -158,16 +158,20 @@ static int bar_width(const struct ss_result *result)
     return shown <= 7 ? BAR : shown == 8 ? BAR * 2 / 3 : 0;
 }
 
-/* "==============iittww": rounding of the running sum, so it never overruns. */
+/* "==============iittww": rounding of the running sum, so it never overruns.
+ * A negative part (noise) has no length, so the whole is what is left. */
 static void put_bar(struct ss_grid *table, const struct ss_point_result *p,
                     int width)
 {
     char bar[BAR + 1];
+    double whole = 0;
     double sum = 0;
     long at = 0;
+    for (int part = 0; part < PARTS; part++)
+        whole += fmax(part_ms(p, part), 0);
     for (int part = 0; part < PARTS; part++) {
         long end;
-        sum += fmax(part_ms(p, part), 0) / p->sampled_ms * width;
+        sum += fmax(part_ms(p, part), 0) / whole * width;
         if (!(sum < width))
             sum = width;
         for (end = lround(sum); at < end; at++)

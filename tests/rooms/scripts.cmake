@@ -17,7 +17,7 @@ endif()
 
 # results/README.md says what the program is made from.
 add_executable(doc_tables support/doc_tables.c)
-target_link_libraries(doc_tables PRIVATE ss_store ss_config ss_options)
+target_link_libraries(doc_tables PRIVATE ss_analysis ss_options)
 add_test(NAME doc_tables
     COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/scripts/doc_tables.sh
         $<TARGET_FILE:doc_tables>)

@@ -22,6 +22,12 @@ for name in schema config; do
             if (line != "") print ""
         }' "$new" >"$new.page" && mv "$new.page" "$new"
 done
+for kind in $("$program" kinds); do
+    grep -q "^| \`$kind\` |" "$page" || {
+        echo "results/README.md: finding kind $kind is not in its table" >&2
+        exit 1
+    }
+done
 if [ "${2:-}" = --write ]; then
     cp "$new" "$page"
 elif ! diff -u "$page" "$new"; then

@@ -51,7 +51,7 @@ files() { # files PATTERN...: tracked and new files, not deleted ones
 
 c_files() {
     files 'src/*.c' 'src/*.h' 'kernels/*.c' 'kernels/*.h' 'kernels/*.cu' \
-        'tests/*.c' 'tests/*.h' 'tests/*.cu'
+        'kernels/*.cuh' 'tests/*.c' 'tests/*.h' 'tests/*.cu'
 }
 
 check_format() {
@@ -139,7 +139,7 @@ check_shell() {
 }
 
 code_files() {
-    files '*.c' '*.h' '*.cu' '*.def' '*.cmake' '*CMakeLists.txt' '*.py' \
+    files '*.c' '*.h' '*.cu' '*.cuh' '*.def' '*.cmake' '*CMakeLists.txt' '*.py' \
         '*.bats' '*.sh'
     scripts
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doc_tables schema|config: the tables of results/README.md, made from the
+ * doc_tables schema|config|kinds: what results/README.md lists, made from the
  * lists that the program itself is made from. tests/scripts/doc_tables.sh
  * compares them with the page, so that the page cannot lag behind.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/result.h"
 #include "config/config.h"
 #include "store/tables.h"
 
@@ -74,8 +75,17 @@ static int print_config(void)
     return status == SS_OK ? 0 : 1;
 }
 
+static int print_kinds(void)
+{
+    for (int kind = 0; kind < SS_FINDING_KINDS; kind++)
+        printf("%s\n", ss_finding_name((enum ss_finding_kind)kind));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "kinds") == 0)
+        return print_kinds();
     if (argc == 2 && strcmp(argv[1], "config") == 0)
         return print_config();
     if (argc != 2 || strcmp(argv[1], "schema") != 0)
