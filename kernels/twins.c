@@ -50,7 +50,7 @@ static uint16_t fp16_from_double(double value)
     if (size >= 65520) /* half a unit above the largest */
         return (uint16_t)(sign | 0x7c00);
     (void)frexp(size, &exponent);
-    if (exponent < -13) /* denormal: units of 2^-24 */
+    if (size < 0x1p-14) /* denormal, or 0: units of 2^-24 */
         exponent = -13;
     int units = (int)nearbyint(ldexp(size, 11 - exponent));
     /* 1024 units of the smallest normal exponent are its first code */

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cuda engine at 1 to 8 ranks, all on the first device (each poses as a
+ * host of its own, since NCCL refuses to share): any layout trains as the host
+ * engine does on one rank in fp64, checks pass and find planted faults, events
+ * are in order. Times mean nothing here.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/random.h"
+#include "cluster/agree.h"
+#include "engine/cuda.h"
+#include "gpu/gpu_skip.h"
+#include "support/host_cases.h"
+#include "support/rank_main.h"
+
+#define STEPS 3
+#define LAYOUTS 4
+
+static void must(enum ss_status status)
+{
+    if (status != SS_OK)
+        fail_msg("%s", ss_error_text());
+}
+
+/* Layouts of this many ranks: dp, dp x tp, dp x tp with sp, tp. */
+static struct rig_spec layout(int index, int precision)
+{
+    int n = rank_world()->size;
+    struct rig_spec spec = {.engine = "cuda",
+                            .dp = n,
+                            .tp = 1,
+                            .tokens = 64,
+                            .hidden = 64,
+                            .layers = 2,
+                            .bucket = 16384,
+                            .precision = precision,
+                            .settings = {"device.share", "true"}};
+    if (index > 0 && n % 2 == 0) {
+        spec.dp = index == 3 ? 1 : n / 2;
+        spec.tp = n / spec.dp;
+        spec.sp = index == 2;
+    }
+    return spec;
+}
+
+/* A buffer as doubles, and back. */
+static enum ss_status fetch(const struct rig *rig, enum ss_role role,
+                            double **out, size_t *n)
+{
+    const struct ss_buffer *buffer = &rig->plan.buffer[role];
+    size_t size = ss_dtype_size(buffer->dtype);
+    char *raw = ss_alloc(buffer->elems, size, "raw");
+    *n = (size_t)buffer->elems;
+    *out = ss_alloc(*n, sizeof(double), "values");
+    CHECK(raw && *out);
+    CHECK(cudaMemcpy(raw, ss_cuda_of(rig->engine)->buffer[role], *n * size,
+                     cudaMemcpyDeviceToHost) == cudaSuccess);
+    for (size_t i = 0; i < *n; i++)
+        (*out)[i] = ss_twin_load(raw, buffer->dtype, i);
+    ss_free(raw);
+    return SS_OK;
+}
+
+static enum ss_status put(const struct rig *rig, enum ss_role role, uint64_t at,
+                          const double *x, uint64_t n)
+{
+    enum ss_dtype dtype = rig->plan.buffer[role].dtype;
+    size_t size = ss_dtype_size(dtype);
+    char *to = ss_cuda_of(rig->engine)->buffer[role];
+    char *raw = ss_alloc(n, size, "raw");
+    CHECK(raw);
+    for (uint64_t i = 0; i < n; i++)
+        ss_twin_store(raw, dtype, i, x[i]);
+    CHECK(cudaMemcpy(to + at * size, raw, n * size, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+    ss_free(raw);
+    return SS_OK;
+}
+
+/* The whole batch, as support/host_training.c makes it. */
+static double batch_value(int kind, int64_t row, int64_t col)
+{
+    const uint64_t words[] = {(uint64_t)kind, (uint64_t)row, (uint64_t)col};
+    return ss_normal_from_word(ss_mix_words(words, 3));
+}
+
+static struct ss_ref input_of(const struct rig *rig, bool backward)
+{
+    for (int i = 0; i < rig->plan.n_ops; i++) {
+        const struct ss_op *op = &rig->plan.op[i];
+        if (op->backward == backward && op->a.buf == SS_BUF_INPUT)
+            return op->a;
+    }
+    return (struct ss_ref){.buf = -1};
+}
+
+static enum ss_status fill_rows(const struct rig *rig, bool backward)
+{
+    const struct ss_plan *plan = &rig->plan;
+    struct ss_ref ref = input_of(rig, backward);
+    int64_t shards = plan->layout.sp ? plan->layout.dim[SS_DIM_TP] : 1;
+    int64_t hidden = rig->model.hidden, rows = plan->micro_tokens / shards;
+    int64_t first = plan->coords.at[SS_DIM_DP] * plan->micro_tokens;
+    double *x = ss_alloc((size_t)(rows * hidden), sizeof(*x), "a batch");
+    CHECK(ref.buf >= 0 && x);
+    if (plan->layout.sp)
+        first += plan->coords.at[SS_DIM_TP] * rows;
+    for (int64_t i = 0; i < rows * hidden; i++)
+        x[i] = batch_value(backward ? 2 : 1, first + i / hidden, i % hidden);
+    enum ss_status status =
+        put(rig, SS_BUF_INPUT, ref.at, x, (uint64_t)(rows * hidden));
+    ss_free(x);
+    return status;
+}
+
+/* The sums of squares of a role's differences and of what it should be. */
+static enum ss_status differ(const struct rig *rig, enum ss_role role,
+                             const double *whole, double *error)
+{
+    double *got, off = 0, all = 0;
+    size_t n, local = 0;
+    int64_t tp = rig->plan.layout.dim[SS_DIM_TP];
+    int64_t at = rig->plan.coords.at[SS_DIM_TP];
+    SS_TRY(fetch(rig, role, &got, &n));
+    for (int i = 0; i < rig->model.layers * rig->model.n_linears; i++) {
+        const struct ss_linear *l =
+            &rig->model.linear[i % rig->model.n_linears];
+        int64_t rows = l->column ? l->out / tp : l->out;
+        int64_t cols = l->column ? l->in : l->in / tp;
+        for (int64_t e = 0; e < rows * cols; e++) {
+            int64_t row = e / cols + (l->column ? at * rows : 0);
+            int64_t col = e % cols + (l->column ? 0 : at * cols);
+            double want = whole[row * l->in + col];
+            double d = got[local++] - want;
+            off += d * d;
+            all += want * want;
+        }
+        whole += l->in * l->out;
+    }
+    ss_free(got);
+    *error = sqrt(off / all);
+    return SS_OK;
+}
+
+static enum ss_status train(struct rig *rig, const struct host_training *t)
+{
+    double weights, moments;
+    SS_TRY(rig->engine->ops->reset(rig->engine));
+    SS_TRY(fill_rows(rig, false));
+    SS_TRY(fill_rows(rig, true));
+    SS_TRY(rig_block_all(rig, SS_WHOLE, STEPS));
+    SS_TRY(differ(rig, SS_BUF_WEIGHT, t->state, &weights));
+    SS_TRY(differ(rig, SS_BUF_MOMENT1, t->state + t->n, &moments));
+    if (weights <= t->tolerance && moments <= t->tolerance)
+        return SS_OK;
+    return ss_fail(SS_ERR_VERIFY,
+                   "weights are off by %.3g of their size, moments by %.3g "
+                   "(dp %d tp %d sp %d precision %d)",
+                   weights, moments, t->spec.dp, t->spec.tp, t->spec.sp,
+                   t->spec.precision);
+}
+
+/* What one host rank makes of the whole batch, in fp64. */
+static void train_alone(struct host_training *t)
+{
+    struct ss_rt *solo;
+    int precision = t->spec.precision;
+    t->spec.engine = "host";
+    t->spec.precision = SS_PRECISION_FP64;
+    must(ss_rt_solo_open(&solo));
+    must(host_train_alone(solo, t));
+    ss_rt_close(solo);
+    t->spec.engine = "cuda";
+    t->spec.precision = precision;
+}
+
+static void trains_as_one_host_rank_does(void **state)
+{
+    (void)state;
+    static const struct {
+        int precision;
+        double tolerance;
+    } cases[] = {{SS_PRECISION_FP64, 1e-12},
+                 {SS_PRECISION_FP32, 1e-5},
+                 {SS_PRECISION_TF32, 3e-3},
+                 {SS_PRECISION_FP16, 3e-3},
+                 {SS_PRECISION_BF16, 2e-2}};
+    for (size_t c = 0; c < SS_COUNT_OF(cases); c++) {
+        for (int i = 0; i < LAYOUTS; i++) {
+            struct host_training t = {.spec = layout(i, cases[c].precision),
+                                      .tolerance = cases[c].tolerance};
+            struct rig rig;
+            train_alone(&t);
+            enum ss_status status = rig_open_all(&rig, rank_world(), &t.spec);
+            if (status == SS_OK)
+                status = ss_agree_all(rank_world(), train(&rig, &t));
+            rig_close(&rig);
+            ss_free(t.state);
+            must(status);
+        }
+    }
+}
+
+#define ROWS 24
+struct checked {
+    struct ss_check_row row[ROWS];
+    int n;
+};
+
+static enum ss_status check_all(struct rig *rig, const char *when,
+                                struct checked *out)
+{
+    return rig->engine->ops->check_all(rig->engine, when, out->row, ROWS,
+                                       &out->n);
+}
+
+static const struct ss_check_row *find(const struct checked *c,
+                                       const char *check)
+{
+    for (int i = 0; i < c->n; i++)
+        if (strcmp(c->row[i].check, check) == 0)
+            return &c->row[i];
+    return NULL;
+}
+
+static enum ss_status all_ok(const struct checked *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].ok)
+            return ss_fail(SS_ERR_VERIFY, "%s: %s", c->row[i].check,
+                           c->row[i].detail);
+    return SS_OK;
+}
+
+static enum ss_status passes(struct rig *rig)
+{
+    struct checked c = {.n = 0};
+    bool dp = rig->comms.dim[SS_DIM_DP] != NULL;
+    SS_TRY(check_all(rig, "before", &c));
+    SS_TRY(all_ok(&c));
+    CHECK(find(&c, "gemm"));
+    CHECK(!dp || find(&c, "all_reduce"));
+    for (int variant = SS_VARIANTS - 1; variant >= 0; variant--)
+        SS_TRY(rig_block_all(rig, (enum ss_variant)variant, STEPS));
+    SS_TRY(check_all(rig, "after", &c));
+    SS_TRY(all_ok(&c));
+    CHECK(find(&c, "finite") && find(&c, "variance"));
+    CHECK(!dp || find(&c, "replicas"));
+    return SS_OK;
+}
+
+static void checks_pass(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAYOUTS; i++) {
+        struct rig_spec spec =
+            layout(i, i % 2 ? SS_PRECISION_FP16 : SS_PRECISION_BF16);
+        struct rig rig;
+        spec.hidden = 48; /* no power of two */
+        enum ss_status status = rig_open_all(&rig, rank_world(), &spec);
+        if (status == SS_OK)
+            status = ss_agree_all(rank_world(), passes(&rig));
+        rig_close(&rig);
+        must(status);
+    }
+}
+
+static enum ss_status find_faults(struct rig *rig, struct ss_rt *rt)
+{
+    struct checked c = {.n = 0};
+    const double wild = NAN, odd = 7;
+    SS_TRY(rig->engine->ops->reset(rig->engine));
+    SS_TRY(rig_block_all(rig, SS_WHOLE, STEPS));
+    if (rt->rank == 1)
+        SS_TRY(put(rig, SS_BUF_WEIGHT, 5, &odd, 1));
+    SS_TRY(check_all(rig, "after", &c));
+    const struct ss_check_row *row = find(&c, "replicas");
+    CHECK(row && row->ok == (rt->size > 2 && rt->rank != 1));
+    SS_TRY(rig_block_all(rig, SS_WHOLE, STEPS));
+    if (rt->rank == 0)
+        SS_TRY(put(rig, SS_BUF_MOMENT2, 7, &wild, 1));
+    SS_TRY(check_all(rig, "after", &c));
+    row = find(&c, "finite");
+    CHECK(row && row->ok == (rt->rank != 0));
+    CHECK(rt->rank != 0 || strstr(row->detail, "element 7 is"));
+    return SS_OK;
+}
+
+static void faults_are_found(void **state)
+{
+    (void)state;
+    struct rig_spec spec = layout(0, SS_PRECISION_FP32);
+    struct rig rig;
+    if (rank_world()->size < 2)
+        skip();
+    enum ss_status status = rig_open_all(&rig, rank_world(), &spec);
+    if (status == SS_OK)
+        status = ss_agree_all(rank_world(), find_faults(&rig, rank_world()));
+    rig_close(&rig);
+    must(status);
+}
+
+static void events_are_in_order(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LAYOUTS; i++) {
+        struct rig_spec spec = layout(i, SS_PRECISION_FP32);
+        must(host_events_in_order(rank_world(), &spec));
+    }
+}
+
+/* More steps than there are events for: they are read on the way. */
+static void long_blocks_use_events_again(void **state)
+{
+    (void)state;
+    struct rig_spec spec = layout(0, SS_PRECISION_FP32);
+    struct rig rig;
+    spec.layers = 1;
+    enum ss_status status = rig_open_all(&rig, rank_world(), &spec);
+    must(status);
+    ss_cuda_of(rig.engine)->slots = 4;
+    must(rig_block_all(&rig, SS_WHOLE, RIG_STEPS_MAX));
+    for (int s = 1; s < RIG_STEPS_MAX; s++)
+        assert_true(rig.record.mark[s] > rig.record.mark[s - 1]);
+    assert_true(rig.record.mark[0] > rig.record.begin_ns);
+    assert_true(rig.record.mark[RIG_STEPS_MAX - 1] <=
+                rig.record.end_ns + rig.record.anchor_width_ns + 1000);
+    rig_close(&rig);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trains_as_one_host_rank_does),
+        cmocka_unit_test(checks_pass),
+        cmocka_unit_test(faults_are_found),
+        cmocka_unit_test(events_are_in_order),
+        cmocka_unit_test(long_blocks_use_events_again),
+    };
+    char host[32];
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!gpu_is_there())
+        return GPU_SKIP;
+    (void)ss_format(host, sizeof(host), "gpu-test-%s", rank ? rank : "0");
+    (void)setenv("NCCL_HOSTID", host, 0);
+    (void)setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+    return rank_main(argc, argv, "cuda engine", tests, SS_COUNT_OF(tests));
+}
