@@ -12,7 +12,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -48,7 +50,23 @@ static bool set_variable(const char *name, const char *value)
     return setenv(name, value, 0) == 0;
 }
 
-enum ss_status ss_nccl_prepare(const char *host, int slot)
+/* A log of this process, unless the user wants NCCL's words himself. */
+static bool ask_for_log(char *log, size_t size)
+{
+    const char *folder = getenv("TMPDIR"), *file = getenv("NCCL_DEBUG_FILE");
+    bool fits = ss_format(log, size, "%s/stepscale-nccl-%ld.log",
+                          folder && *folder ? folder : "/tmp", (long)getpid());
+    bool ours = file && strcmp(file, log) == 0; /* set by an earlier engine */
+    if (!fits || (!ours && (file || getenv("NCCL_DEBUG")))) {
+        log[0] = '\0';
+        return true;
+    }
+    return set_variable("NCCL_DEBUG", "INFO") &&
+           set_variable("NCCL_DEBUG_FILE", log);
+}
+
+enum ss_status ss_nccl_prepare(const char *host, int slot, char *log,
+                               size_t size)
 {
     char name[96];
     bool ok = set_variable("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
@@ -56,8 +74,9 @@ enum ss_status ss_nccl_prepare(const char *host, int slot)
         (void)ss_format(name, sizeof(name), "%s-share-%d", host, slot);
         ok = ok && set_variable("NCCL_HOSTID", name);
     }
-    return ok ? SS_OK
-              : ss_fail(SS_ERR_NO_MEMORY, "cannot set variables for NCCL");
+    if (ok && ask_for_log(log, size))
+        return SS_OK;
+    return ss_fail(SS_ERR_NO_MEMORY, "cannot set variables for NCCL");
 }
 
 static void nap(void)

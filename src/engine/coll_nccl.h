@@ -20,9 +20,11 @@ void ss_nccl_version(char *out, size_t size);
  * Before the first communicator of the process: the plan's one launch order
  * across communicators. Leaves alone what the user has set. `slot` >= 0: the
  * rank shares its device, and poses as the host of that number, since NCCL
- * refuses two ranks of one host on one device.
+ * refuses two ranks of one host on one device. `log` becomes the file that NCCL
+ * writes its log to, for coll_nccl_log.h, "" where the user has it elsewhere.
  */
-enum ss_status ss_nccl_prepare(const char *host, int slot);
+enum ss_status ss_nccl_prepare(const char *host, int slot, char *log,
+                               size_t size);
 /** Can it run this kind of op? */
 bool ss_nccl_does(enum ss_op_kind kind);
 

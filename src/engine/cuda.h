@@ -85,6 +85,7 @@ struct ss_cuda {
     struct ss_comms comms;
     pthread_mutex_t nccl_lock; /**< of the pointer, not of what it does */
     struct ss_nccl *nccl;
+    char nccl_log[160]; /**< file of NCCL's log, "": not ours */
     atomic_bool aborted;
 
     struct ss_engine_work work;
@@ -136,6 +137,13 @@ int ss_cuda_device_choose(int visible, int local_rank, bool share, int *slot);
 /** Pure: "GPU-8-4-4-4-12" as the driver prints it. */
 void ss_cuda_uuid_text(const unsigned char bytes[16], bool mig, char *out,
                        size_t size);
+
+/* cuda_describe.c */
+enum ss_status ss_cuda_describe(struct ss_engine *, struct ss_place *,
+                                double *memory_bytes);
+double ss_cuda_peak_flops(struct ss_engine *, int precision, char *source,
+                          size_t size);
+void ss_cuda_transports(struct ss_engine *, char *out, size_t size);
 
 /* cuda_clock.c */
 enum ss_status ss_cuda_clock_open(struct ss_cuda *self);

@@ -113,6 +113,9 @@ struct ss_engine_ops {
                                 struct ss_check_row *rows, int max, int *n);
     /** 1: communication progresses beside compute here. */
     int (*overlap_measurable)(struct ss_engine *);
+    /** What has carried communication since open, in words, "" if that is not
+     * known. May be NULL. */
+    void (*transports)(struct ss_engine *, char *out, size_t size);
     void (*unload)(struct ss_engine *);
     void (*disconnect)(struct ss_engine *);
     /** From any thread: makes pending communication return. May be NULL. */

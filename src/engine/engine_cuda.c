@@ -7,6 +7,7 @@
  */
 #include <limits.h>
 #include <math.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,11 +15,9 @@
 #include "base/str.h"
 #include "engine/cuda.h"
 #include "engine/exec.h"
-#include "health/gpu_peaks.h"
 
 #define TRIAL_STEPS 3
 #define WORDS_BYTES 64
-#define KEPT_BYTES 1.5e9 /* of NCCL, cuBLASLt and the driver, beside a plan */
 
 enum ss_status ss_cuda_said(const struct ss_cuda *self, int error,
                             const char *what)
@@ -102,6 +101,8 @@ static void cuda_close(struct ss_engine *engine)
     (void)cudaFree(self->workspace);
     (void)cudaFree(self->words);
     (void)cudaFree(self->normals);
+    if (self->nccl_log[0])
+        (void)unlink(self->nccl_log);
     ss_nvml_close(self->nvml);
     pthread_mutex_destroy(&self->nccl_lock);
     ss_free(self);
@@ -110,7 +111,8 @@ static void cuda_close(struct ss_engine *engine)
 static enum ss_status bring_up(struct ss_cuda *self)
 {
     SS_TRY(ss_nvml_open(self->device.bus_id, &self->nvml));
-    SS_TRY(ss_nccl_prepare(self->place.host, self->device.slot));
+    SS_TRY(ss_nccl_prepare(self->place.host, self->device.slot, self->nccl_log,
+                           sizeof(self->nccl_log)));
     SS_TRY(open_lanes(self));
     SS_TRY(ss_cuda_clock_open(self));
     return open_libraries(self);
@@ -138,58 +140,6 @@ static enum ss_status cuda_open(const struct ss_engine_args *args,
     return status;
 }
 
-static enum ss_status cuda_describe(struct ss_engine *engine,
-                                    struct ss_place *place,
-                                    double *memory_bytes)
-{
-    struct ss_cuda *self = ss_cuda_of(engine);
-    size_t available = 0, total = 0;
-    SS_TRY(ss_cuda_said(self, (int)cudaMemGetInfo(&available, &total),
-                        "say how much memory it has"));
-    place->device = self->device.ordinal;
-    (void)ss_copy(place->device_name, sizeof(place->device_name),
-                  self->device.name);
-    (void)ss_copy(place->uuid, sizeof(place->uuid), self->device.uuid);
-    (void)ss_copy(place->bus_id, sizeof(place->bus_id), self->device.bus_id);
-    ss_nvml_fabric(self->nvml, place->fabric);
-    *memory_bytes = fmax(0, (double)available - KEPT_BYTES);
-    return SS_OK;
-}
-
-static double peak_of(const struct ss_gpu_peaks *gpu, int precision)
-{
-    switch (precision) {
-    case SS_PRECISION_FP64:
-        return gpu->fp64;
-    case SS_PRECISION_FP32:
-        return gpu->fp32;
-    case SS_PRECISION_TF32:
-        return gpu->tf32;
-    case SS_PRECISION_FP16:
-        return gpu->fp16;
-    case SS_PRECISION_FP8:
-        return gpu->fp8;
-    default:
-        return gpu->bf16;
-    }
-}
-
-static double cuda_peak_flops(struct ss_engine *engine, int precision,
-                              char *source, size_t size)
-{
-    const char *name = ss_cuda_of(engine)->device.name;
-    const struct ss_gpu_peaks *gpu = ss_gpu_peaks_find(name);
-    double peak = gpu ? peak_of(gpu, precision) : 0;
-    if (!gpu)
-        (void)ss_format(source, size, "%s is not in the table of peaks", name);
-    else if (peak <= 0)
-        (void)ss_format(source, size, "%s has no peak at this precision",
-                        gpu->name);
-    else
-        (void)ss_format(source, size, "%s, dense: %s", gpu->name, gpu->source);
-    return peak > 0 ? peak * 1e12 : (double)NAN;
-}
-
 static enum ss_status new_nccl(struct ss_cuda *self)
 {
     struct ss_nccl *nccl = NULL;
@@ -203,10 +153,15 @@ static enum ss_status new_nccl(struct ss_cuda *self)
 static void cuda_disconnect(struct ss_engine *engine)
 {
     struct ss_cuda *self = ss_cuda_of(engine);
+    char words[200];
     pthread_mutex_lock(&self->nccl_lock);
     struct ss_nccl *nccl = self->nccl;
     self->nccl = NULL;
     pthread_mutex_unlock(&self->nccl_lock);
+    if (nccl && ss_log_enabled(SS_LOG_DEBUG)) {
+        ss_cuda_transports(engine, words, sizeof(words));
+        ss_log(SS_LOG_DEBUG, "engine", "connections so far: %s", words);
+    }
     ss_nccl_close(nccl);
     self->comms = (struct ss_comms){0};
 }
@@ -389,8 +344,8 @@ const struct ss_engine_ops ss_engine_cuda = {
     .version = SS_ENGINE_VERSION,
     .caps = SS_CAP_DEVICE | SS_CAP_DATA | SS_CAP_ASYNC,
     .open = cuda_open,
-    .describe = cuda_describe,
-    .peak_flops = cuda_peak_flops,
+    .describe = ss_cuda_describe,
+    .peak_flops = ss_cuda_peak_flops,
     .connect_all = cuda_connect_all,
     .load = cuda_load,
     .reset = ss_cuda_reset,
@@ -403,6 +358,7 @@ const struct ss_engine_ops ss_engine_cuda = {
     .now = cuda_now,
     .check_all = ss_cuda_check_all,
     .overlap_measurable = cuda_overlap_measurable,
+    .transports = ss_cuda_transports,
     .unload = cuda_unload,
     .disconnect = cuda_disconnect,
     .abort = cuda_abort,

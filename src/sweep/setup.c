@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cluster/agree.h"
+#include "engine/cuda_distinct.h"
 #include "sweep/context.h"
 
 /** Two builds in one job give numbers that mean nothing. */
@@ -48,7 +49,8 @@ static enum ss_status agree_program_all(struct ss_context *context)
                              "configuration");
 }
 
-/** cuda where it is built in and every rank has a device, else host. */
+/** cuda where it is built in and every rank has a device, host where none has;
+ * a rank without one among others is an error, and not a slower run. */
 static enum ss_status choose_engine_all(struct ss_context *context,
                                         const struct ss_engine_ops **out)
 {
@@ -63,16 +65,18 @@ static enum ss_status choose_engine_all(struct ss_context *context,
         struct ss_engine *engine = NULL;
         if (!((*list)->caps & SS_CAP_DEVICE))
             continue;
-        int64_t usable = (*list)->open(&args, &engine) == SS_OK;
+        enum ss_status mine = (*list)->open(&args, &engine);
+        int64_t usable[2] = {mine == SS_OK, -(mine == SS_OK)};
         if (engine)
             (*list)->close(engine);
-        SS_TRY(ss_allreduce_all(context->launcher, &usable, 1, SS_DT_I64,
+        SS_TRY(ss_allreduce_all(context->launcher, usable, 2, SS_DT_I64,
                                 SS_RED_MIN));
-        if (usable) {
+        if (usable[1] < 0) { /* some rank can: then all must */
             *out = *list;
-            return SS_OK;
+            return ss_agree_all(context->launcher, mine);
         }
     }
+    ss_error_set(NULL);
     *out = &ss_engine_host;
     return SS_OK;
 }
@@ -105,6 +109,10 @@ static enum ss_status order_ranks_all(struct ss_context *context)
     SS_TRY(ss_topology_build_all(
         context->launcher, &context->place, context->config->groups_order,
         (uint64_t)context->config->measure_seed, &context->topology));
+    SS_TRY(ss_agree_all(context->launcher,
+                        ss_devices_distinct(context->topology.place,
+                                            context->topology.ranks,
+                                            context->config->device_share)));
     SS_TRY(ss_topology_world_all(context->launcher, &context->topology,
                                  &context->world));
     context->place = context->topology.place[context->world->rank];

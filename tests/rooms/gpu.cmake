@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 ss_unit_test(test_gpu_peaks USES health LIBS m)
+ss_unit_test(test_cuda_places USES engine)
 if(SS_HAVE_CUDA)
     ss_unit_test(test_cuda_host USES engine LIBS m)
     # The rest needs a device and is skipped, with the reason, without one.
