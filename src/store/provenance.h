@@ -6,9 +6,9 @@
 #include "store/schema.h"
 
 /** This rank's variables as "NAME=value\n" lines, sorted: all NCCL_*, UCX_*,
- * OMPI_*, CUDA_*, OMP_*, SLURM_*, SS_*, OPENBLAS_*, LD_LIBRARY_PATH, and cpuset,
- * binary hash, library versions given as extra lines. Values that name the rank itself
- * (OMPI_COMM_WORLD_RANK, SLURM_PROCID, ...) are left out. */
+ * OMPI_*, CUDA_*, OMP_*, SLURM_*, SS_*, OPENBLAS_*, LD_LIBRARY_PATH, and
+ * cpuset, binary hash, library versions given as extra lines. Values that name
+ * the rank itself (OMPI_COMM_WORLD_RANK, SLURM_PROCID, ...) are left out. */
 enum ss_status ss_variables_collect(char *const *environment,
                                     struct ss_buf *out);
 /**
@@ -18,7 +18,8 @@ enum ss_status ss_variables_collect(char *const *environment,
  */
 enum ss_status ss_variables_diff(const char *const *texts, int n,
                                  struct ss_variable_row **out, int *n_out);
-/** Versions of the libraries in this binary (HDF5, OpenBLAS, MPI given by the caller ...). */
+/** Versions of the libraries in this binary (HDF5, OpenBLAS, MPI given by the
+ * caller ...). */
 enum ss_status ss_versions_collect(const char *mpi_version,
                                    struct ss_variable_row **out, int *n_out);
 

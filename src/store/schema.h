@@ -82,11 +82,11 @@ struct ss_point_data {
     int n_ranks;
     struct ss_point_rank_row *rank; /**< [n_ranks] */
     int n_blocks;
-    struct ss_block_row *block;     /**< [n_blocks], in time order */
+    struct ss_block_row *block;           /**< [n_blocks], in time order */
     struct ss_block_rank_row *block_rank; /**< [n_blocks][n_ranks] */
-    int64_t n_steps;                /**< columns of step_ns: all blocks' */
-    bool wide;                      /**< step_ns is uint64_t, else uint32_t */
-    void *step_ns;                  /**< [n_ranks][n_steps] */
+    int64_t n_steps; /**< columns of step_ns: all blocks' */
+    bool wide;       /**< step_ns is uint64_t, else uint32_t */
+    void *step_ns;   /**< [n_ranks][n_steps] */
     int64_t n_terms;
     struct ss_terms_row *terms;
     int n_nets;
@@ -109,34 +109,36 @@ void ss_point_data_free(struct ss_point_data *point);
 struct ss_run_data {
     int schema;
     char run_id[40];
-    int64_t start_ns;    /**< wall clock */
-    char version[64];    /**< of stepscale */
+    int64_t start_ns; /**< wall clock */
+    char version[64]; /**< of stepscale */
     char engine[16];
     char model[64];
-    int32_t skeleton;    /**< 1: a GEMM skeleton */
+    int32_t skeleton; /**< 1: a GEMM skeleton */
     double skeleton_share;
     char precision[8], grad_dtype[8];
-    double peak_flops;   /**< per device at this precision; NaN: unknown */
+    double peak_flops; /**< per device at this precision; NaN: unknown */
     char peak_source[128];
     char transports[256]; /**< what MPI, UCX, NCCL used, in words */
     int32_t share_devices;
     int64_t planned_points, budget_ns, seed;
     uint64_t config_hash;
-    char *config_yaml;   /**< owned */
-    char *command_line;  /**< owned */
+    char *config_yaml;  /**< owned */
+    char *command_line; /**< owned */
     int n_ranks, n_nodes, n_versions, n_variables;
     struct ss_rank_row *rank;
     struct ss_node_row *node;
     struct ss_variable_row *versions; /**< [n_versions]: libraries, drivers */
     struct ss_variable_row *variable; /**< environment, diffed over ranks */
     /* written at the end, by merge */
-    char end_reason[160]; /**< "" complete; else "stopped by SIGTERM after 3 of 9 points" */
+    char end_reason[160]; /**< "" complete; else "stopped by SIGTERM after 3 of
+                             9 points" */
     int32_t verdict_code; /**< exit code; -1: none stored */
     /** What ranks that did not finish left behind, "last-N.txt:" before each;
      * NULL: nothing. Owned; ss_last_words_parse reads it. */
     char *last_words;
     int n_points;
-    struct ss_point_data *point; /**< [n_points] by index; filled by the reader */
+    struct ss_point_data
+        *point; /**< [n_points] by index; filled by the reader */
 };
 void ss_run_data_free(struct ss_run_data *run);
 

@@ -75,6 +75,7 @@ static enum ss_status gather_rows(struct ss_context *context, const void *mine,
         ss_meet_all(context, world, lens ? SS_OK : SS_ERR_NO_MEMORY);
     size_t sum = 0;
 
+    SS_ASSERT(status != SS_OK || lens);
     if (status == SS_OK)
         status = ss_gatherv_all(world, mine, size * (size_t)n, out, lens, 0);
     for (int r = 0; status == SS_OK && r < world->size; r++)
@@ -169,6 +170,7 @@ static enum ss_status transpose(struct ss_point_data *data,
 
     if (!out)
         return SS_ERR_NO_MEMORY;
+    SS_ASSERT(by_rank);
     for (size_t b = 0; b < blocks; b++)
         for (size_t r = 0; r < ranks; r++)
             out[b * ranks + r] = by_rank[r * blocks + b];

@@ -52,8 +52,9 @@ static enum ss_status sizes_of(const struct ss_context *context, double *memory,
         SS_TRY(ss_point_plan(context, point, 0, &plan));
         *memory = fmax(*memory, ss_plan_memory(&plan));
         ss_plan_free(&plan);
-        *file += ss_point_bytes(context->world->size, blocks, blocks * 10,
-                                (int64_t)context->world->size * 40);
+        *file +=
+            ss_point_bytes(context->world->size, blocks, (int64_t)blocks * 10,
+                           (int64_t)context->world->size * 40);
     }
     return SS_OK;
 }

@@ -154,7 +154,7 @@ static enum ss_status agree_status(struct ss_context *context,
 {
     int64_t flag[2] = {0, 0};
 
-    if (run->size > 0 && run->group >= 0) {
+    if (run->samples && run->group >= 0) {
         unsigned flags = run->samples->estimate[SS_WHOLE].flags;
         flag[0] = (flags & SS_SAMPLE_TOO_FEW) != 0;
         flag[1] = (flags & SS_SAMPLE_NO_STEADY) != 0;

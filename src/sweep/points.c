@@ -30,61 +30,66 @@ void ss_coarse_levels(int n, int *level)
     level_between(0, n - 1, 1, level);
 }
 
+/** What the list is made from. */
+struct planner {
+    const struct ss_config *config;
+    const struct ss_model *model;
+    const struct ss_machine *machine;
+    struct ss_sizes sizes;
+    struct ss_sweep *sweep;
+};
+
 /** Adds one point; fills tokens or the reason why it is skipped. */
-static enum ss_status add_point(const struct ss_config *config,
-                                const struct ss_model *model,
-                                struct ss_sweep *sweep,
+static enum ss_status add_point(const struct planner *planner,
                                 const struct ss_sweep_point *like)
 {
+    struct ss_sweep *sweep = planner->sweep;
     struct ss_sweep_point *point = &sweep->point[sweep->n];
 
     *point = *like;
     point->base_size = sweep->base_size;
-    SS_TRY(ss_layout_make(config, point->size, &point->layout));
-    SS_TRY(ss_plan_tokens(config, model, point->strong, sweep->global_batch,
-                          &point->layout, &point->tokens, point->skip,
-                          sizeof(point->skip)));
+    SS_TRY(ss_layout_make(planner->config, point->size, &point->layout));
+    SS_TRY(ss_plan_tokens(planner->config, planner->model, point->strong,
+                          sweep->global_batch, &point->layout, &point->tokens,
+                          point->skip, sizeof(point->skip)));
     sweep->n++;
     return SS_OK;
 }
 
 /** The two largest multi-node sizes below the world are worth the second way
  * of loading the fabric (DESIGN section 2). */
-static bool wants_alone(const struct ss_machine *machine, const int *size,
-                        int n, int i)
+static bool wants_alone(const struct planner *planner, int i)
 {
+    const struct ss_sizes *sizes = &planner->sizes;
     int larger = 0;
 
-    for (int j = i + 1; j < n; j++)
-        larger += size[j] < machine->world;
-    return size[i] > machine->devices_per_node && larger < 2;
+    for (int j = i + 1; j < sizes->n; j++)
+        larger += sizes->size[j] < planner->machine->world;
+    return sizes->size[i] > planner->machine->devices_per_node && larger < 2;
 }
 
-static enum ss_status
-add_size(const struct ss_config *config, const struct ss_model *model,
-         const struct ss_machine *machine, const struct ss_sizes *sizes, int i,
-         struct ss_sweep_point like, struct ss_sweep *sweep)
+/** All points of the i-th size in one mode. */
+static enum ss_status add_size(const struct planner *planner, int i,
+                               struct ss_sweep_point like)
 {
-    int mode = config->groups_mode;
-    bool whole = sizes->size[i] == machine->world;
+    int mode = planner->config->groups_mode, world = planner->machine->world;
 
-    like.size = sizes->size[i];
-    like.alone = whole || mode == SS_GROUPS_ALONE;
-    SS_TRY(add_point(config, model, sweep, &like));
+    like.size = planner->sizes.size[i];
+    like.alone = like.size == world || mode == SS_GROUPS_ALONE;
+    SS_TRY(add_point(planner, &like));
     if (like.alone)
         return SS_OK;
-    if (machine->world % like.size != 0) {
+    if (world % like.size != 0) {
         struct ss_sweep_point shifted = like;
         shifted.pass = 1;
-        SS_TRY(add_point(config, model, sweep, &shifted));
+        SS_TRY(add_point(planner, &shifted));
     }
-    if (mode == SS_GROUPS_BOTH ||
-        wants_alone(machine, sizes->size, sizes->n, i)) {
+    if (mode == SS_GROUPS_BOTH || wants_alone(planner, i)) {
         struct ss_sweep_point alone = like;
         alone.alone = true;
         alone.optional = mode != SS_GROUPS_BOTH;
         alone.level += alone.optional ? 1000 : 0;
-        SS_TRY(add_point(config, model, sweep, &alone));
+        SS_TRY(add_point(planner, &alone));
     }
     return SS_OK;
 }
@@ -120,30 +125,26 @@ out:
     return status;
 }
 
-static enum ss_status fill(const struct ss_config *config,
-                           const struct ss_model *model,
-                           const struct ss_machine *machine,
-                           const struct ss_sizes *sizes, struct ss_sweep *sweep)
+static enum ss_status fill(const struct planner *planner)
 {
     bool weak, strong;
-    int *level = ss_alloc((size_t)sizes->n, sizeof(*level), "size levels");
+    int n = planner->sizes.n;
+    int *level = ss_alloc((size_t)n, sizeof(*level), "size levels");
     enum ss_status status = SS_OK;
 
     if (!level)
         return SS_ERR_NO_MEMORY;
-    ss_coarse_levels(sizes->n, level);
-    SS_TRY_GOTO(ss_config_modes(config->scaling_modes, &weak, &strong), status,
-                out);
-    for (int i = 0; i < sizes->n; i++)
+    ss_coarse_levels(n, level);
+    SS_TRY_GOTO(ss_config_modes(planner->config->scaling_modes, &weak, &strong),
+                status, out);
+    for (int i = 0; i < n; i++)
         for (int mode = 0; mode < 2; mode++) {
             struct ss_sweep_point like = {.strong = mode == 1,
                                           .level = level[i]};
-            if (mode == 0 ? !weak : !strong)
-                continue;
-            SS_TRY_GOTO(add_size(config, model, machine, sizes, i, like, sweep),
-                        status, out);
+            if (mode == 0 ? weak : strong)
+                SS_TRY_GOTO(add_size(planner, i, like), status, out);
         }
-    status = order_points(sweep);
+    status = order_points(planner->sweep);
 out:
     ss_free(level);
     return status;
@@ -154,13 +155,15 @@ enum ss_status ss_sweep_plan(const struct ss_config *config,
                              const struct ss_machine *machine,
                              struct ss_sweep *out)
 {
-    struct ss_sizes sizes;
     struct ss_sweep sweep = {.seed = (uint64_t)config->measure_seed};
+    struct planner planner = {config, model, machine, {NULL, 0}, &sweep};
     enum ss_status status;
 
     SS_TRY(ss_config_sizes(config->scaling_sizes, machine->world,
                            machine->nodes, machine->devices_per_node,
-                           machine->domain, ss_layout_unit(config), &sizes));
+                           machine->domain, ss_layout_unit(config),
+                           &planner.sizes));
+    const struct ss_sizes sizes = planner.sizes;
     sweep.base_size = sizes.size[0];
     sweep.largest = sizes.size[sizes.n - 1];
     sweep.global_batch = ss_plan_global_batch(config, model, sweep.largest);
@@ -170,7 +173,7 @@ enum ss_status ss_sweep_plan(const struct ss_config *config,
     if (!sweep.point)
         status = SS_ERR_NO_MEMORY;
     else
-        status = fill(config, model, machine, &sizes, &sweep);
+        status = fill(&planner);
     ss_free(sizes.size);
     if (status != SS_OK) {
         ss_sweep_free(&sweep);

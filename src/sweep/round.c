@@ -243,6 +243,7 @@ static enum ss_status reduce_marks(struct ss_point_run *run,
     int at = samples->n_blocks;
     enum ss_status stored = SS_OK;
 
+    SS_ASSERT(latest && scratch);
     for (int i = 0; i < round->n; i++) {
         const struct ss_raw_block *raw = &round->raw[i];
         int block = at + i;

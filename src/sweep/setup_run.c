@@ -50,6 +50,7 @@ static enum ss_status fill_ranks(struct ss_context *context,
         return SS_ERR_NO_MEMORY;
     run->n_ranks = topology->ranks;
     run->n_nodes = topology->nodes;
+    SS_ASSERT(memory);
     for (int i = 0; i < topology->ranks; i++) {
         const struct ss_place *place = &topology->place[i];
         rank_row(context, i, memory[i], &run->rank[i]);
@@ -72,6 +73,7 @@ static enum ss_status diff_texts(struct ss_run_data *run, char *all,
 
     if (!text)
         return SS_ERR_NO_MEMORY;
+    SS_ASSERT(all && lens);
     for (int i = 0; i < n; i++) {
         text[i] = all + at; /* each was sent with its NUL */
         at += lens[i];
