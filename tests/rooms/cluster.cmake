@@ -4,9 +4,11 @@ ss_unit_test(test_topology USES cluster)
 ss_unit_test(test_clocksync USES cluster)
 ss_unit_test(test_last_words USES cluster)
 ss_unit_test(test_rt_threads USES cluster
-    SOURCES unit/test_rt_threads.c support/rt_cases.c)
+    SOURCES unit/test_rt_threads.c support/rt_cases.c
+    support/rt_cases_world.c)
 ss_mpi_test(test_rt_mpi NP 1 2 3 4 8 USES cluster
-    SOURCES mpi/test_rt_mpi.c support/rank_main.c support/rt_cases.c)
+    SOURCES mpi/test_rt_mpi.c support/rank_main.c support/rt_cases.c
+    support/rt_cases_world.c)
 ss_unit_test(test_watchdog USES cluster)
 
 # A real job that hangs; the script looks at its end.

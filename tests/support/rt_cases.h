@@ -16,6 +16,13 @@ struct rt_case {
 extern const struct rt_case rt_cases[];
 extern const size_t rt_cases_count;
 
+/* Of rt_cases_world.c. */
+enum ss_status rt_case_agreement(struct ss_rt *rt, void *arg);
+enum ss_status rt_case_words(struct ss_rt *rt, void *arg);
+enum ss_status rt_case_clocks(struct ss_rt *rt, void *arg);
+enum ss_status rt_case_logical_world(struct ss_rt *rt, void *arg);
+enum ss_status rt_case_own_place(struct ss_rt *rt, void *arg);
+
 #define RT_CHECK(cond)                                                         \
     do {                                                                       \
         if (!(cond))                                                           \
