@@ -122,6 +122,24 @@ static void set_ranks(struct parse *parse, const char *arg)
                         "--ranks: \"%s\" is none of worst, all, none", arg));
 }
 
+/** "tp=2" is what people type for layout.tp=2. */
+static enum ss_status not_a_setting(const char *arg)
+{
+    size_t len = strcspn(arg, "=");
+
+    for (size_t i = 0; arg[len] == '=' && i < SS_COUNT_OF(aliases); i++)
+        if (strlen(aliases[i].flag) == len &&
+            strncmp(aliases[i].flag, arg, len) == 0)
+            return ss_fail(SS_ERR_CONFIG,
+                           "\"%s\" is not a setting; did you mean %s%s or "
+                           "--%s %s?",
+                           arg, aliases[i].key, arg + len, aliases[i].flag,
+                           arg + len + 1);
+    return ss_fail(
+        SS_ERR_CONFIG,
+        "\"%s\" is neither an option nor a setting section.key=value", arg);
+}
+
 static void take_word(struct parse *parse, const char *arg)
 {
     struct ss_cli *cli = parse->cli;
@@ -129,11 +147,7 @@ static void take_word(struct parse *parse, const char *arg)
     if ((parse->options & SS_CLI_CONFIG) && ss_config_is_setting(arg))
         add_setting(parse, arg);
     else if (!(parse->options & SS_CLI_OUT))
-        keep(parse,
-             ss_fail(
-                 SS_ERR_CONFIG,
-                 "\"%s\" is neither an option nor a setting section.key=value",
-                 arg));
+        keep(parse, not_a_setting(arg));
     else if (cli->n_words == SS_CLI_WORDS_MAX)
         keep(parse,
              ss_fail(SS_ERR_CONFIG, "too many words, from \"%s\" on", arg));
