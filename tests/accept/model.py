@@ -261,6 +261,11 @@ class Group:
             count += late > limit and own == max(ready)
         return count
 
+    def speed(self):
+        """Work of a device's GEMMs, in GEMMs of the base size, per time."""
+        work = sum(op.scale for op in self.ops if op.kind == "gemm")
+        return work / self.compute["T"]
+
     def phase(self, rank, name):
         """Total time of the ops of a phase on their own lane."""
         times = self.whole["times"][rank]
@@ -303,17 +308,27 @@ class Point:
         n = self.shape.size
         return sum(value(r) for r in range(n)) / n
 
-    def efficiency(self, base):
-        """(E, E_devices, E_comm, T(n0)) of the median group, paired with the
-        base groups that hold its own ranks."""
+    def paired(self, base):
+        """The base groups that hold the median group's own ranks."""
         own = self.shape.size // base.shape.size
         start = (self.first + self.median * self.shape.size) // base.shape.size
-        held = base.T[start:start + own]
+        return base.groups[start:start + own]
+
+    def efficiency(self, base):
+        """(E, E_devices, E_comm, T(n0)) of the median group."""
+        own = self.shape.size // base.shape.size
+        held = [g.whole["T"] for g in self.paired(base)]
         middle, worst = held[slower_of_middle(held)], max(held)
         ideal = 1.0 / own if self.strong else 1.0
         devices = middle / worst
         comm = ideal * worst / self.T[self.median]
         return devices * comm, devices, comm, middle
+
+    def shape_efficiency(self, base):
+        """Speed of computing alone, in work per time, over that of the base."""
+        held = self.paired(base)
+        alone = held[slower_of_middle([g.whole["T"] for g in held])]
+        return self.group.speed() / alone.speed()
 
     def expected(self, base):
         """The numbers of the report, by the JSON's names."""
@@ -330,6 +345,7 @@ class Point:
             "E": value, "E_devices": devices, "E_comm": comm,
             "base_ms": base_ms,
             "parallel": group.compute["T"] / group.whole["T"],
+            "shape": self.shape_efficiency(base),
             "compute_only": group.compute["T"],
             "comm_only": group.comm["T"],
             "exposed": self.mean(lambda r: group.whole["cadence"][r] -

@@ -156,6 +156,7 @@ def compare(check, got, want):
     near("efficiency.comm", e["comm"], want["E_comm"])
     near("efficiency.base_ms", e["base_ms"], want["base_ms"])
     near("parallel_efficiency", got["parallel_efficiency"], want["parallel"])
+    near("shape_efficiency", got["shape_efficiency"], want["shape"])
     near("compute_only_ms", got["compute_only_ms"], want["compute_only"])
     near("exposed_ms", got["exposed_ms"], want["exposed"])
     near("hidden_share", got["hidden_share"], want["hidden"])
