@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "cluster/watchdog.h"
 
@@ -75,20 +76,57 @@ static void find_lost_of(struct trial *trial, int first, int end, int *at)
     }
 }
 
+bool ss_last_words_asked(const struct ss_last_words *words)
+{
+    return strcmp(words->why, SS_WHY_ASKED) == 0;
+}
+
+/* It gave up in a meeting of the world. */
+static bool asks_all(const struct ss_last_words *words)
+{
+    return !ss_last_words_asked(words) && words->peer_count <= 0;
+}
+
+/* Does a rank that gave up wait for this one? */
+static bool is_awaited(const struct ss_last_words *all, int n, int rank)
+{
+    for (int i = 0; i < n; i++) {
+        const struct ss_last_words *by = &all[i];
+        if (ss_last_words_asked(by))
+            continue;
+        if (by->peer_count <= 0 ||
+            (rank >= by->peer_first && rank - by->peer_first < by->peer_count))
+            return true;
+    }
+    return false;
+}
+
+/* The words that count, in order; returns how many. */
+static int keep_awaited(const struct ss_last_words *all, int n,
+                        struct ss_last_words *out)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (!ss_last_words_asked(&all[i]) || is_awaited(all, n, all[i].rank))
+            out[kept++] = all[i];
+    return kept;
+}
+
 /* Groups wait for themselves: only peers of those that spoke are expected.
  * Groups are disjoint and in rank order, as the words are. */
 static void find_lost(struct trial *trial, int world)
 {
     int at = 0, end = 0;
     for (int i = 0; i < trial->n; i++)
-        if (trial->words[i].peer_count <= 0) {
+        if (asks_all(&trial->words[i])) {
             find_lost_of(trial, 0, world, &at);
             return;
         }
     for (int i = 0; i < trial->n; i++) {
         const struct ss_last_words *words = &trial->words[i];
         int first = words->peer_first, count = words->peer_count;
-        if (words->rank < end || first < end || first >= world)
+        if (ss_last_words_asked(words) || words->rank < end || first < end ||
+            first >= world)
             continue;
         end = count < world - first ? first + count : world;
         find_lost_of(trial, first, end, &at);
@@ -189,6 +227,26 @@ static void judge_waiting(struct trial *trial)
                     trial->in_common, trial->n, call);
 }
 
+static void judge(struct trial *trial, int world)
+{
+    const struct ss_last_words *words = trial->words;
+    int n = trial->n;
+    find_common_call(trial);
+    find_lost(trial, world);
+    if (trial->blamed > 0)
+        judge_lost(trial);
+    else if (trial->waiting == n)
+        judge_waiting(trial);
+    else if (n == 1)
+        judge_alone(trial);
+    else if (trial->waiting * 2 >= n)
+        judge_computing(trial);
+    else
+        (void)ss_format(trial->sentence, trial->size,
+                        "%d of %d ranks were still computing (%s) at the %s",
+                        n - trial->waiting, n, words[0].phase, words[0].why);
+}
+
 /* The header's signature. NOLINTNEXTLINE(readability-function-size) */
 int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
                         int *culprits, int max, char *sentence, size_t size)
@@ -199,23 +257,15 @@ int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
                           .max = max,
                           .sentence = sentence,
                           .size = size};
-    if (n == 0) {
-        (void)ss_format(sentence, size, "no rank left last words");
-        return 0;
+    struct ss_last_words *kept = ss_alloc((size_t)n, sizeof(*kept), "words");
+    if (kept && n > 0) {
+        trial.n = keep_awaited(words, n, kept);
+        trial.words = kept;
     }
-    find_common_call(&trial);
-    find_lost(&trial, world);
-    if (trial.blamed > 0)
-        judge_lost(&trial);
-    else if (trial.waiting == n)
-        judge_waiting(&trial);
-    else if (n == 1)
-        judge_alone(&trial);
-    else if (trial.waiting * 2 >= n)
-        judge_computing(&trial);
+    if (trial.n > 0)
+        judge(&trial, world);
     else
-        (void)ss_format(sentence, size,
-                        "%d of %d ranks were still computing (%s) at the %s",
-                        n - trial.waiting, n, words[0].phase, words[0].why);
+        (void)ss_format(sentence, size, "no rank left last words");
+    ss_free(kept);
     return trial.blamed < max ? trial.blamed : max;
 }

@@ -29,7 +29,7 @@
 #define GATHER_NS (2 * SS_NS_PER_S)   /* for the others' words */
 #define OTHERS_NS (5 * SS_NS_PER_S)   /* ranks that do not judge */
 #define RESORT_NS (20 * SS_NS_PER_S)  /* whatever hangs: _exit */
-#define NAMED_CULPRITS 64
+#define LISTEN_NS SS_NS_PER_S /* how often a rank that waits asks around */
 
 struct ss_watchdog {
     struct ss_watchdog_args args;
@@ -38,7 +38,7 @@ struct ss_watchdog {
     pthread_mutex_t lock; /* guards from here to `wake` */
     bool stop, ended, armed, resorting;
     uint64_t arming; /* counts ss_watchdog_arm calls */
-    int64_t deadline;
+    int64_t since, deadline;
     char what[64];
     int peer_first, peer_count;
     char folder[4096]; /* "": none */
@@ -47,7 +47,8 @@ struct ss_watchdog {
     /* The watching thread's own: */
     uint64_t term_arming; /* armed so when SIGTERM was seen, 0: not seen */
     int64_t term_at;
-    bool spoken;
+    int64_t listened_at;
+    bool spoken, asked;
 };
 
 static int64_t get(_Atomic int64_t *value)
@@ -118,9 +119,10 @@ static void speak(struct ss_watchdog *dog, const char *why)
 {
     char what[64], folder[4096];
     struct ss_last_words words;
-    if (dog->spoken)
+    if (dog->spoken && !dog->asked)
         return;
     dog->spoken = true;
+    dog->asked = strcmp(why, SS_WHY_ASKED) == 0;
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
     fill_words(dog, why, what, &words);
     pthread_mutex_lock(&dog->lock);
@@ -128,7 +130,7 @@ static void speak(struct ss_watchdog *dog, const char *why)
     words.peer_count = dog->peer_count;
     pthread_mutex_unlock(&dog->lock);
     const char *at = words.op_name[0] ? words.op_name : words.phase;
-    ss_log(SS_LOG_ERROR, "cluster",
+    ss_log(dog->asked ? SS_LOG_DEBUG : SS_LOG_ERROR, "cluster",
            "last words of rank %d on %s: %s in %s, %s %s, call %lld, point "
            "%lld block %lld step %lld",
            words.rank, words.host, why, what,
@@ -137,28 +139,23 @@ static void speak(struct ss_watchdog *dog, const char *why)
            (long long)words.step);
     if (folder[0] && ss_last_words_write(folder, &words) != SS_OK)
         ss_log(SS_LOG_ERROR, "cluster", "%s", ss_error_text());
+    if (folder[0] && !dog->asked)
+        ss_last_call_make(folder);
 }
 
-/* Words of this run only, in place; returns how many. */
-static int keep_ours(const struct ss_watchdog *dog, struct ss_last_words *words,
-                     int n)
+/* Another rank gave up: say where this one is, for it may be the reason. Only
+ * a rank that has stood at one place for long looks. */
+static void answer(struct ss_watchdog *dog, int64_t since)
 {
-    int kept = 0;
-    const char *id = dog->args.run_id ? dog->args.run_id : "";
-    for (int i = 0; i < n; i++)
-        if (strncmp(words[i].run_id, id, sizeof(words[i].run_id) - 1) == 0)
-            words[kept++] = words[i];
-    return kept;
-}
-
-static void judge(struct ss_watchdog *dog, const struct ss_last_words *words,
-                  int n)
-{
-    int culprits[NAMED_CULPRITS];
-    char sentence[512];
-    (void)ss_last_words_judge(words, n, dog->args.rt->size, culprits,
-                              NAMED_CULPRITS, sentence, sizeof(sentence));
-    ss_log(SS_LOG_ERROR, "cluster", "the job hangs: %s", sentence);
+    char what[64], folder[4096];
+    int64_t now = ss_clock_ns();
+    if (dog->spoken || now - since < LISTEN_NS ||
+        now - dog->listened_at < LISTEN_NS)
+        return;
+    dog->listened_at = now;
+    snapshot(dog, what, sizeof(what), folder, sizeof(folder));
+    if (folder[0] && ss_last_call_heard(folder))
+        speak(dog, SS_WHY_ASKED);
 }
 
 /* True when this rank was the judge. Without a folder nobody can judge, and
@@ -166,16 +163,10 @@ static void judge(struct ss_watchdog *dog, const struct ss_last_words *words,
 static bool judge_if_lowest(struct ss_watchdog *dog)
 {
     char what[64], folder[4096];
-    struct ss_last_words *words = NULL;
-    int n = 0, me = dog->args.rt->rank;
+    const char *id = dog->args.run_id ? dog->args.run_id : "";
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
-    if (folder[0] && ss_last_words_read(folder, &words, &n) == SS_OK)
-        n = keep_ours(dog, words, n);
-    bool lowest = n > 0 ? words[0].rank >= me : me == 0;
-    if (lowest && n > 0)
-        judge(dog, words, n);
-    ss_free(words);
-    return lowest;
+    return ss_last_call_conclude(folder, id, dog->args.rt->rank,
+                                 dog->args.rt->size);
 }
 
 /* Ends the process if the orderly ending does not. */
@@ -243,12 +234,13 @@ static void *watch(void *arg)
     while (!dog->stop) {
         bool armed = dog->armed;
         uint64_t arming = dog->arming;
-        int64_t deadline = dog->deadline;
+        int64_t deadline = dog->deadline, since = dog->since;
         pthread_mutex_unlock(&dog->lock);
         const char *why =
             armed ? look(dog, arming, deadline) : look_idle(dog, deadline);
         if (why)
             expire(dog, why);
+        answer(dog, since);
         pthread_mutex_lock(&dog->lock);
         if (!dog->stop)
             doze(dog, TICK_NS);
@@ -283,7 +275,8 @@ static void expect(struct ss_watchdog *dog, bool armed, int64_t ns,
                    const char *what)
 {
     dog->armed = armed;
-    dog->deadline = ss_clock_ns() + ns;
+    dog->since = ss_clock_ns();
+    dog->deadline = dog->since + ns;
     dog->peer_first = dog->peer_count = 0;
     (void)ss_copy(dog->what, sizeof(dog->what), what);
 }

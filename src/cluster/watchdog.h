@@ -3,6 +3,7 @@
 #define SS_CLUSTER_WATCHDOG_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "cluster/rt.h"
 
@@ -63,12 +64,15 @@ int ss_watchdog_fired(struct ss_watchdog *dog);
 void ss_watchdog_set_folder(struct ss_watchdog *dog, const char *folder);
 void ss_watchdog_stop(struct ss_watchdog *dog);
 
+/** Another rank gave up: this one says where it is, and goes on. */
+#define SS_WHY_ASKED "asked"
+
 /** One rank's last words, as written and as parsed back. */
 struct ss_last_words {
     int rank;
     char host[64];
     char run_id[40];
-    char why[64];   /**< "deadline", "SIGTERM" */
+    char why[64];   /**< "deadline", "SIGTERM", SS_WHY_ASKED */
     char phase[64]; /**< what was armed: "block", "connect", ... */
     int64_t point, block, step, op, last_op, collective, nth;
     char op_name[96];
@@ -85,11 +89,24 @@ enum ss_status ss_last_words_parse(const char *text, struct ss_last_words **out,
                                    int *n);
 /**
  * Pure: who is to blame? Fills culprits (rank numbers, at most `max`) and a
- * sentence. Peers of those that spoke without a file are lost; else those
+ * sentence. Ranks that were only asked, and that nobody who gave up waits for,
+ * do not count. Peers of those that gave up without a file are lost; else those
  * computing while a majority waits in a collective; else those at an earlier
  * call than most.
  */
 int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
                         int *culprits, int max, char *sentence, size_t size);
+
+/** Was this rank only asked? */
+bool ss_last_words_asked(const struct ss_last_words *words);
+
+/* The meeting of ranks that give up, in the folder (may be ""). */
+/** Asks all ranks that stand still for their words. */
+void ss_last_call_make(const char *folder);
+bool ss_last_call_heard(const char *folder);
+/** Reads the words; the lowest rank that gave up judges and says so. True when
+ * this is that rank. */
+bool ss_last_call_conclude(const char *folder, const char *run_id, int rank,
+                           int world);
 
 #endif

@@ -221,7 +221,8 @@ static bool is_unfinished(const char *name)
 
 static int is_leftover(const struct dirent *entry)
 {
-    return is_last_words(entry->d_name) || is_unfinished(entry->d_name);
+    return is_last_words(entry->d_name) || is_unfinished(entry->d_name) ||
+           strcmp(entry->d_name, "last-call.tmp") == 0;
 }
 
 void ss_part_remove(const char *folder, const struct ss_part_list *parts)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A job that hangs, for scripts/watchdog.bats: ranks enter a barrier under a
- * deadline of 1 s, and rank 2 does not. watchdog_program late|lost|fine [DIR]
+ * deadline of 1 s, and rank 2 does not; idle: without a deadline of its own.
+ * watchdog_program late|idle|lost|fine [DIR]
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,6 +17,8 @@ static enum ss_status run(struct ss_rt *rt, struct ss_watchdog *dog,
 {
     struct ss_progress *at = ss_watchdog_progress(dog);
     bool fine = strcmp(mode, "fine") == 0, absent = !fine && rt->rank == 2;
+    if (absent && strcmp(mode, "lost") == 0)
+        (void)raise(SIGSTOP); /* its watchdog stands still too */
     if (!absent || strcmp(mode, "late") == 0)
         ss_watchdog_arm(dog, SS_NS_PER_S, "barrier");
     if (absent)
@@ -32,7 +36,7 @@ int main(int argc, char **argv)
     struct ss_rt *rt;
     struct ss_watchdog *dog;
     if (argc < 2 || ss_rt_open_all(&argc, &argv, &rt) != SS_OK) {
-        fprintf(stderr, "usage: %s late|lost|fine [DIR]\n", argv[0]);
+        fprintf(stderr, "usage: %s late|idle|lost|fine [DIR]\n", argv[0]);
         return 2;
     }
     ss_log_setup(SS_LOG_ERROR, rt->host, rt->rank);

@@ -34,6 +34,14 @@ hang() {
     grep -qx "in_collective=1" "$folder/last-3.txt"
 }
 
+@test "a rank without a deadline is asked, and named" {
+    hang idle "$folder"
+    [ "$status" -eq 13 ]
+    [ "$SECONDS" -lt 10 ]
+    [[ $output == *"the job hangs: rank 2 on "*" is computing (start) while 3 of 4 ranks wait in "* ]]
+    grep -qx "why=asked" "$folder/last-2.txt"
+}
+
 @test "a rank without words is lost" {
     hang lost "$folder"
     [ "$status" -eq 13 ]

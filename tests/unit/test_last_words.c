@@ -223,6 +223,31 @@ static void only_peers_are_expected(void **state)
     (void)ss_last_words_judge(words, 3, 8, culprits, 8, got, sizeof(got));
 }
 
+/* Rank 1 has not given up: it is no culprit where nobody waits for it, and
+ * present where somebody does. */
+static void asked_rank(void **state)
+{
+    (void)state;
+    struct ss_last_words words[] = {waiting(0, 4, 7), computing(1),
+                                    waiting(2, 4, 7)};
+    (void)ss_copy(words[1].why, sizeof(words[1].why), SS_WHY_ASKED);
+    expect(words, 3, 4,
+           "rank 3 is lost: no last words, while 3 other ranks stopped in "
+           "allreduce_4, call 7 of point 4",
+           3);
+    expect(words, 3, 3,
+           "rank 1 on n1 is computing (gemm_2) while 2 of 3 ranks wait in "
+           "allreduce_4, call 7 of point 4",
+           1);
+    for (int i = 0; i < 3; i += 2)
+        words[i].peer_first = 2 * i, words[i].peer_count = 1;
+    words[2].rank = 4; /* two groups of one that hang, and a healthy one */
+    expect(words, 2, 8,
+           "all 1 ranks wait in allreduce_4, call 7 of point 4: the network "
+           "or the communication library stands still",
+           -1);
+}
+
 static void many_lost(void **state)
 {
     (void)state;
@@ -269,6 +294,7 @@ int main(void)
         cmocka_unit_test(earlier_call),
         cmocka_unit_test(nobody_to_blame),
         cmocka_unit_test(only_peers_are_expected),
+        cmocka_unit_test(asked_rank),
         cmocka_unit_test(many_lost),
     };
     return cmocka_run_group_tests_name("last_words", tests, NULL, NULL);

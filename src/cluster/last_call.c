@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ranks that give up do together, through the folder alone: a marker asks
+ * the others where they are, and the lowest rank that gave up judges. Must not
+ * use the runtime: nothing that returns from it can be trusted by then.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cluster/watchdog.h"
+
+#define MARKER "last-call.tmp"
+#define NAMED_CULPRITS 64
+
+void ss_last_call_make(const char *folder)
+{
+    char path[4200];
+    int fd;
+    if (!ss_format(path, sizeof(path), "%s/" MARKER, folder))
+        return;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool ss_last_call_heard(const char *folder)
+{
+    char path[4200];
+    return ss_format(path, sizeof(path), "%s/" MARKER, folder) &&
+           access(path, F_OK) == 0;
+}
+
+/* Words of this run only, in place; returns how many. */
+static int keep_ours(const char *run_id, struct ss_last_words *words, int n)
+{
+    int kept = 0;
+    for (int i = 0; i < n; i++)
+        if (strncmp(words[i].run_id, run_id, sizeof(words[i].run_id) - 1) == 0)
+            words[kept++] = words[i];
+    return kept;
+}
+
+static void judge(const struct ss_last_words *words, int n, int world)
+{
+    int culprits[NAMED_CULPRITS];
+    char sentence[512];
+    (void)ss_last_words_judge(words, n, world, culprits, NAMED_CULPRITS,
+                              sentence, sizeof(sentence));
+    ss_log(SS_LOG_ERROR, "cluster", "the job hangs: %s", sentence);
+}
+
+/* Ranks that were only asked go on, and judge nobody. */
+static int lowest_judge(const struct ss_last_words *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!ss_last_words_asked(&words[i]))
+            return words[i].rank;
+    return 0;
+}
+
+bool ss_last_call_conclude(const char *folder, const char *run_id, int rank,
+                           int world)
+{
+    struct ss_last_words *words = NULL;
+    int n = 0;
+    if (folder[0] && ss_last_words_read(folder, &words, &n) == SS_OK)
+        n = keep_ours(run_id, words, n);
+    bool lowest = lowest_judge(words, n) >= rank;
+    if (lowest && n > 0)
+        judge(words, n, world);
+    ss_free(words);
+    return lowest;
+}
