@@ -215,6 +215,15 @@ static double mean_exposed(const struct ss_point_result *out, int group)
     return n ? sum / n : NAN;
 }
 
+/** Did any rank of the point take part in a collective? */
+static bool communicates(const struct ss_point_result *out)
+{
+    for (int i = 0; i < out->n_ranks; i++)
+        if (out->rank[i].collectives > 0)
+            return true;
+    return !isnan(out->comm_only_ms);
+}
+
 static enum ss_status fill_measured(const struct ss_run_data *run,
                                     const struct ss_point_stat *points, int n,
                                     const struct ss_point_stat *stat,
@@ -235,7 +244,12 @@ static enum ss_status fill_measured(const struct ss_run_data *run,
     SS_TRY(fill_ranks(run, stat, out));
     out->exposed_ms = mean_exposed(out, group->index);
     ss_point_fill_counters(stat, out);
-    return ss_point_fill_terms(stat, out);
+    SS_TRY(ss_point_fill_terms(stat, out));
+    if (!communicates(out))
+        /* whole and compute-only are then the same steps: their difference is
+         * noise, and no communication's doing */
+        out->exposed_ms = out->interference_ms = NAN;
+    return SS_OK;
 }
 
 enum ss_status ss_point_fill(const struct ss_run_data *run,

@@ -162,6 +162,7 @@ class Comparison:
         self.reader = reader
         self.point = point
         self.got = got
+        self.talks = max(r["collectives"] for r in point.ranks) > 0
 
     def digits(self, what, got, want):
         """Equal in every printed digit; half a unit of the last one more for
@@ -232,7 +233,7 @@ class Comparison:
             self.check.equal("rank %d: last_arrivals" % r,
                              row["last_arrivals"], stored["last_arrivals"])
         self.digits("exposed_ms", self.got["exposed_ms"],
-                    float(np.mean(exposed)) * MS)
+                    float(np.mean(exposed)) * MS if self.talks else math.nan)
 
     def terms(self, group):
         rows = self.point.rows(group.members, WHOLE)
@@ -266,8 +267,9 @@ class Comparison:
         self.digits("hidden_share", got["hidden_share"], hidden)
         compute = self.point.rows(group.members, COMPUTE)["busy_ns"]
         if len(compute):
+            apart = (mean("busy_ns") - float(compute.mean())) * MS
             self.digits("interference_ms", got["interference_ms"],
-                        (mean("busy_ns") - float(compute.mean())) * MS)
+                        apart if self.talks else math.nan)
 
     def identity(self):
         """Every row of every rank, exactly, in ns."""
