@@ -146,6 +146,23 @@ static enum ss_status create_all(struct ss_nccl *nccl, struct ss_rt *rt,
     return settle(nccl, *out, result, "create a communicator");
 }
 
+/* A child is not there before the parent is done with it. */
+static enum ss_status await_child(struct ss_nccl *nccl, ncclComm_t *child)
+{
+    ncclResult_t parent = ncclInProgress;
+    ncclComm_t volatile *there = child;
+    while (parent == ncclInProgress || (parent == ncclSuccess && !*there)) {
+        if (atomic_load_explicit(&nccl->told, memory_order_relaxed))
+            return told_to_stop();
+        ncclResult_t asked = ncclCommGetAsyncError(nccl->parent, &parent);
+        parent = asked != ncclSuccess ? asked : parent;
+        nap();
+    }
+    if (parent != ncclSuccess)
+        return failed(nccl->parent, "split a communicator", parent);
+    return settle(nccl, *there, ncclInProgress, "split a communicator");
+}
+
 /* The members of a dimension agree on a color: the least group rank. */
 static enum ss_status split_all(struct ss_nccl *nccl, struct ss_rt *group,
                                 struct ss_rt *dim, ncclComm_t *out)
@@ -155,8 +172,9 @@ static enum ss_status split_all(struct ss_nccl *nccl, struct ss_rt *group,
     SS_TRY(ss_bcast_all(dim, &color, sizeof(color), 0));
     ncclResult_t result =
         ncclCommSplit(nccl->parent, color, dim->rank, out, &config);
-    SS_TRY(settle(nccl, nccl->parent, result, "split a communicator"));
-    return settle(nccl, *out, ncclInProgress, "split a communicator");
+    if (result != ncclSuccess && result != ncclInProgress)
+        return failed(nccl->parent, "split a communicator", result);
+    return await_child(nccl, out);
 }
 
 static enum ss_status connect_all(struct ss_nccl *nccl,

@@ -248,15 +248,23 @@ enum ss_status ss_cuda_drain(struct ss_engine *engine, int64_t deadline_ns)
     return status;
 }
 
+/* The counter moves in steps of its own, and may pass the block's length. */
+static double within(double seconds, const struct ss_block_record *record)
+{
+    double most = (double)(record->end_ns - record->begin_ns) / 1e9;
+    return seconds > most ? most : seconds;
+}
+
 static void note_counters(struct ss_cuda *self)
 {
     struct ss_block_record *record = self->record;
     struct ss_nvml_counters now;
     ss_nvml_counters(self->nvml, &now);
     record->energy_j = now.energy_j - self->before.energy_j;
-    record->power_capped_s = now.power_capped_s - self->before.power_capped_s;
+    record->power_capped_s =
+        within(now.power_capped_s - self->before.power_capped_s, record);
     record->thermal_capped_s =
-        now.thermal_capped_s - self->before.thermal_capped_s;
+        within(now.thermal_capped_s - self->before.thermal_capped_s, record);
     record->temperature_c = ss_nvml_temperature_c(self->nvml);
     record->clock_mhz = self->clock_samples > 0
                             ? self->clock_sum / self->clock_samples

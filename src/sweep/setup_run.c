@@ -92,7 +92,7 @@ static enum ss_status gather_variables(struct ss_context *context)
     enum ss_status status;
 
     ss_buf_init(&mine, 1 << 20);
-    status = lens ? ss_variables_collect(context->args->environment, &mine)
+    status = lens ? ss_variables_collect(*context->args->environment, &mine)
                   : SS_ERR_NO_MEMORY;
     if (status == SS_OK)
         status = ss_buf_status(&mine);

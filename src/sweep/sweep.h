@@ -15,7 +15,8 @@ struct ss_run_args {
     const char *engine;             /**< "cuda", "host", "null" or NULL: auto */
     const char *command_line;
     const char *version; /**< of stepscale */
-    char *const *environment;
+    /** &environ: an engine that sets variables may move it. */
+    char **const *environment;
     bool dry_run;
     enum ss_log_level log_level;
     void (*announce)(
