@@ -22,6 +22,14 @@ both() {
     refused "$code" "$pattern"
 }
 
+# alone CODE PATTERN ARGS...: where ranks cannot differ from what `both` shows.
+alone() {
+    local code=$1 pattern=$2
+    shift 2
+    solo run "${small[@]}" --out r.h5 "$@"
+    refused "$code" "$pattern"
+}
+
 # --- words -----------------------------------------------------------------
 
 @test "unknown subcommand" {
@@ -43,7 +51,7 @@ both() {
 }
 
 @test "unknown section" {
-    both 2 'unknown key mesure.seed; did you mean measure.seed\?' mesure.seed=1
+    alone 2 'unknown key mesure.seed; did you mean measure.seed\?' mesure.seed=1
 }
 
 @test "unknown option" {
@@ -62,7 +70,7 @@ both() {
 }
 
 @test "unknown preset" {
-    both 2 'gpt2-124.*did you mean gpt2-124m\?' model.preset=gpt2-124
+    alone 2 'gpt2-124.*did you mean gpt2-124m\?' model.preset=gpt2-124
 }
 
 @test "unknown environment variable of ours" {
@@ -75,7 +83,7 @@ both() {
 
 @test "wrong unit" {
     both 2 'measure.budget: "3 parsecs"' "measure.budget=3 parsecs"
-    both 2 'plan.bucket: "25q"' plan.bucket=25q
+    alone 2 'plan.bucket: "25q"' plan.bucket=25q
 }
 
 @test "3.5 for an integer" {
@@ -83,25 +91,25 @@ both() {
 }
 
 @test "010 for an integer" {
-    both 2 'model.layers: "010"' model.layers=010
+    alone 2 'model.layers: "010"' model.layers=010
 }
 
 @test "negative" {
     both 2 'model.layers: -2' model.layers=-2
-    both 2 'layout.tp: -1' --tp -1
-    both 2 'measure.budget: "?-5s' measure.budget=-5s
+    alone 2 'layout.tp: -1' --tp -1
+    alone 2 'measure.budget: "?-5s' measure.budget=-5s
 }
 
 @test "overflow" {
     both 2 'model.layers: "?99999999999999999999' \
         model.layers=99999999999999999999
-    both 2 'measure.budget: "?99999999999999999999h' \
+    alone 2 'measure.budget: "?99999999999999999999h' \
         measure.budget=99999999999999999999h
-    both 2 'null.gemm_ms: "?1e999' null.gemm_ms=1e999
+    alone 2 'null.gemm_ms: "?1e999' null.gemm_ms=1e999
 }
 
 @test "nothing where a value belongs" {
-    both 2 'model.layers: ""' model.layers=
+    alone 2 'model.layers: ""' model.layers=
 }
 
 # --- YAML ------------------------------------------------------------------
@@ -131,7 +139,7 @@ both() {
 
 @test "two keys alike" {
     printf 'model:\n  layers: 2\n  layers: 3\n' >twice.yaml
-    both 2 'twice.yaml.*model.layers' --config twice.yaml
+    alone 2 'twice.yaml.*model.layers' --config twice.yaml
 }
 
 @test "all problems of a configuration are reported together" {
@@ -242,7 +250,7 @@ YAML
 
 @test "output below a file" {
     : >file
-    both 12 'file/r.h5.*not a directory' --out file/r.h5
+    alone 12 'file/r.h5.*not a directory' --out file/r.h5
 }
 
 @test "output folder not writable" {
