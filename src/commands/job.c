@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What `run` and `probe` share: all ranks come here, parse and agree, work,
+ * and rank 0 speaks. The report is printed, the file renamed and stdout flushed
+ * before the last barrier; after it only rank 0 returns the verdict's code (a
+ * rank that returns non-zero early makes mpirun kill rank 0 in mid-report).
+ * Must not know what the work is.
+ */
+#include "commands/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "cluster/agree.h"
+#include "commands/commands.h"
+#include "store/store.h"
+
+void ss_job_announce(const char *text)
+{
+    fputs(text, stderr);
+}
+
+/** One start of the program. */
+struct job {
+    const struct ss_job_kind *kind;
+    int argc;
+    char **argv;
+};
+
+/** "all", "none" or a list: does this rank log at the asked level? */
+static bool rank_logs(const char *list, int rank)
+{
+    char copy[SS_TEXT_MAX], *rest = copy, *word, own[16];
+
+    if (!list)
+        return rank == 0;
+    if (strcmp(list, "all") == 0 || strcmp(list, "none") == 0)
+        return list[0] == 'a';
+    ss_copy(copy, sizeof(copy), list);
+    ss_format(own, sizeof(own), "%d", rank);
+    while ((word = strsep(&rest, ",")) != NULL)
+        if (strcmp(word, own) == 0)
+            return true;
+    return false;
+}
+
+static enum ss_report_format chosen_format(const struct ss_cli *cli,
+                                           const struct ss_config *config)
+{
+    static const enum ss_report_format by_field[] = {
+        [SS_OUT_TEXT] = SS_FORMAT_TEXT,
+        [SS_OUT_JSON] = SS_FORMAT_JSON,
+        [SS_OUT_CSV] = SS_FORMAT_CSV};
+
+    return cli->format_given ? cli->format : by_field[config->out_format];
+}
+
+/** Merging may take long on a slow disk; a stopped job has a second. On a disk
+ * that just failed the finished parts are safer as they are. */
+static bool may_merge(const struct ss_run_outcome *outcome)
+{
+    if (outcome->end == SS_ERR_IO)
+        return false;
+    return outcome->end != SS_ERR_STOPPED ||
+           ss_merge_forecast_ns(outcome->out) < SS_NS_PER_S / 2;
+}
+
+static enum ss_status merge(const struct ss_run_outcome *outcome,
+                            const struct ss_verdict *verdict)
+{
+    struct ss_run_end end = {.verdict_code = verdict->exit_code};
+    struct ss_buf json;
+    enum ss_status status;
+
+    ss_copy(end.reason, sizeof(end.reason), outcome->end_reason);
+    ss_buf_init(&json, 1 << 20);
+    status = ss_report_verdict_json(verdict, &json);
+    if (status == SS_OK) {
+        const char *input = outcome->out;
+        end.verdict_json = ss_buf_text(&json);
+        status = ss_merge(outcome->out, &input, 1, &end);
+    }
+    ss_buf_free(&json);
+    return status;
+}
+
+/**
+ * The verdict speaks first where it found a fault or a hang; then what kept the
+ * report or the sweep from its end. A stop on request is in the verdict.
+ */
+static int exit_code(int verdict, enum ss_status report, enum ss_status end)
+{
+    if (verdict == ss_status_exit_code(SS_ERR_VERIFY) ||
+        verdict == ss_status_exit_code(SS_ERR_TIMEOUT))
+        return verdict;
+    if (report != SS_OK)
+        return ss_status_exit_code(report);
+    if (end != SS_OK && end != SS_ERR_STOPPED)
+        return ss_status_exit_code(end);
+    return verdict;
+}
+
+/** Rank 0, after the last point: report, file, code. */
+static int finish(const struct job *job, const struct ss_job_todo *todo,
+                  const struct ss_rules *rules,
+                  const struct ss_run_outcome *outcome)
+{
+    const struct ss_cli *cli = todo->cli;
+    const struct ss_config *config = todo->config;
+    struct ss_story *story = NULL;
+    enum ss_status status = ss_story_open_run(outcome, rules, &story);
+    int code;
+
+    if (status != SS_OK) {
+        ss_cli_complain(ss_error_text());
+        return ss_status_exit_code(status);
+    }
+    const struct ss_verdict *verdict = &ss_story_result(story)->verdict;
+    code = verdict->exit_code;
+    if (config->out_format != SS_OUT_NONE || cli->format_given)
+        status = ss_story_print(story, chosen_format(cli, config), cli->ranks);
+    if (status == SS_OK && job->kind->after)
+        status = job->kind->after(cli, ss_story_result(story));
+    if (status == SS_OK && may_merge(outcome))
+        status = merge(outcome, verdict);
+    if (status != SS_OK)
+        ss_cli_complain(ss_error_text());
+    else
+        fprintf(stderr, "result: %s%s\n", outcome->out,
+                may_merge(outcome) ? "" : ".part");
+    ss_story_close(story);
+    return exit_code(code, status, outcome->end);
+}
+
+/** The command line as typed, for the file. */
+static void join_words(const struct job *job, struct ss_buf *out)
+{
+    ss_buf_printf(out, "stepscale %s", job->kind->name);
+    for (int i = 1; i < job->argc; i++)
+        ss_buf_printf(out, " %s", job->argv[i]);
+}
+
+/** FNV-1a, with an end mark so that "a","b" is not "ab". */
+static uint64_t add_word(uint64_t hash, const char *word)
+{
+    for (; word && *word; word++)
+        hash = (hash ^ (unsigned char)*word) * 0x100000001b3u;
+    return (hash ^ 0xffu) * 0x100000001b3u;
+}
+
+/** Options that decide which collective steps come next; settings are
+ * compared later, as the configuration that they make. */
+static enum ss_status agree_options_all(struct ss_rt *rt,
+                                        const struct ss_cli *cli)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    hash = add_word(hash, cli->config_file);
+    hash = add_word(hash, cli->engine);
+    hash = add_word(hash, cli->dry_run ? "dry" : "");
+    hash = add_word(hash, cli->help ? "help" : "");
+    return ss_agree_word_all(rt, hash,
+                             "--config, --engine, --dry-run or --help");
+}
+
+static enum ss_status prepare_all(const struct job *job, struct ss_rt *rt,
+                                  struct ss_cli *cli, struct ss_config *config,
+                                  struct ss_rules *rules)
+{
+    enum ss_status status =
+        ss_cli_parse(job->kind->name, job->kind->options, job->argc, job->argv,
+                     rt->rank == 0, cli);
+
+    SS_TRY(ss_agree_all(rt, status));
+    SS_TRY(agree_options_all(rt, cli));
+    if (cli->help)
+        return SS_OK;
+    ss_log_setup(rank_logs(cli->log_ranks, rt->rank) ? cli->log_level
+                                                     : SS_LOG_WARN,
+                 rt->host, rt->rank);
+    SS_TRY(ss_cli_config_all(cli, rt, config));
+    status = rt->rank == 0 ? ss_story_rules(config, rules) : SS_OK;
+    return ss_agree_all(rt, status);
+}
+
+static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
+                              int *code)
+{
+    static struct ss_cli cli; /* large, and one per process */
+    static struct ss_config config;
+    static struct ss_rules rules;
+    struct ss_run_outcome outcome = {0};
+    struct ss_buf words;
+    enum ss_status status;
+
+    ss_buf_init(&words, 1 << 16);
+    join_words(job, &words);
+    SS_TRY_GOTO(prepare_all(job, rt, &cli, &config, &rules), status, out);
+    if (cli.help)
+        goto out;
+    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words)};
+    ss_stop_install();
+    status = job->kind->work(rt, &todo, &outcome);
+    if (status == SS_OK && rt->rank == 0 && cli.dry_run)
+        fputs(ss_buf_text(&outcome.forecast), stdout);
+    else if (status == SS_OK && rt->rank == 0)
+        *code = finish(job, &todo, &rules, &outcome);
+    if (outcome.end == SS_ERR_TRANSPORT || outcome.end == SS_ERR_TIMEOUT)
+        status = outcome.end;
+    ss_run_outcome_free(&outcome);
+out:
+    ss_buf_free(&words);
+    return status;
+}
+
+int ss_job(const struct ss_job_kind *kind, int argc, char **argv)
+{
+    struct ss_rt *rt = NULL;
+    enum ss_status status = ss_rt_open_all(&argc, &argv, &rt);
+    int code = 0, rank;
+
+    if (status != SS_OK) {
+        ss_cli_complain(ss_error_text());
+        return ss_status_exit_code(status);
+    }
+    struct job job = {kind, argc, argv};
+    rank = rt->rank;
+    status = run_all(&job, rt, &code);
+    if (status != SS_OK && rank == 0) {
+        ss_cli_complain(ss_error_text());
+        if (code == 0)
+            code = ss_status_exit_code(status);
+    }
+    fflush(stdout);
+    if (status == SS_ERR_TRANSPORT || status == SS_ERR_TIMEOUT)
+        rt->ops->abort(rt, 13);
+    ss_rt_close(rt);
+    return rank == 0 ? code : 0;
+}
