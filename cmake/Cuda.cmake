@@ -53,9 +53,13 @@ add_library(ss_cudart INTERFACE)
 target_include_directories(ss_cudart SYSTEM INTERFACE
     ${CUDAToolkit_INCLUDE_DIRS})
 target_link_libraries(ss_cudart INTERFACE CUDA::cudart_static)
-add_library(ss_nccl INTERFACE)
-target_include_directories(ss_nccl SYSTEM INTERFACE ${NCCL_INCLUDE_DIR})
-target_link_libraries(ss_nccl INTERFACE ${NCCL_LIBRARY})
+# cuBLASLt and NCCL are loaded when the engine opens; where they lie here is
+# where they are looked for first.
+get_filename_component(nccl_folder ${NCCL_LIBRARY} DIRECTORY)
+add_library(ss_accelerator INTERFACE)
+target_include_directories(ss_accelerator SYSTEM INTERFACE ${NCCL_INCLUDE_DIR})
+target_link_options(ss_accelerator INTERFACE
+    -Wl,-rpath,${CUDAToolkit_LIBRARY_DIR}:${nccl_folder})
 
 # ss_nvcc_object(FILE.cu OUT): one object file. Not CMake's CUDA language: that
 # would make every program's linker that of CUDA.

@@ -1,83 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only home of NCCL and of what differs between its versions (2.18 and
- * newer). A communicator is non-blocking: every call is followed by looking
- * until NCCL has taken it, so that a peer that died cannot hold this rank, and
- * the watchdog can end it. Must not know plans or lanes.
+ * Communicators and operations over NCCL, which nobody else calls. A
+ * communicator is non-blocking: every call is followed by looking until NCCL
+ * has taken it, so that a peer that died cannot hold this rank, and the
+ * watchdog can end it. Must not know plans or lanes.
  */
 #include "engine/coll_nccl.h"
 
-#include <nccl.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/agree.h"
-
-#if NCCL_VERSION_CODE < NCCL_VERSION(2, 18, 1)
-#error "NCCL 2.18 or newer is needed: ncclCommSplit"
-#endif
+#include "engine/coll_nccl_api.h"
 
 #define SPIN_NS INT64_C(200000)             /* then sleep between looks */
 #define GRACE_NS (INT64_C(500) * 1000000)   /* for the owner to abort itself */
 #define CLOSE_NS (INT64_C(5) * SS_NS_PER_S) /* to come down in good order */
 
 struct ss_nccl {
+    const struct ss_nccl_api *api;
     ncclComm_t parent; /* NULL where one dimension is the whole group */
     ncclComm_t dim[SS_DIMS];
     atomic_bool told;     /* to abort */
     pthread_mutex_t lock; /* of ending the communicators */
     bool ended;           /* aborted or destroyed: handles are gone */
 };
-
-void ss_nccl_version(char *out, size_t size)
-{
-    int code = 0;
-    (void)ncclGetVersion(&code);
-    (void)ss_format(out, size, "%d.%d.%d", code / 10000, code / 100 % 100,
-                    code % 100);
-}
-
-static bool set_variable(const char *name, const char *value)
-{
-    return setenv(name, value, 0) == 0;
-}
-
-/* A log of this process, unless the user wants NCCL's words himself. */
-static bool ask_for_log(char *log, size_t size)
-{
-    const char *folder = getenv("TMPDIR"), *file = getenv("NCCL_DEBUG_FILE");
-    bool fits = ss_format(log, size, "%s/stepscale-nccl-%ld.log",
-                          folder && *folder ? folder : "/tmp", (long)getpid());
-    bool ours = file && strcmp(file, log) == 0; /* set by an earlier engine */
-    if (!fits || (!ours && (file || getenv("NCCL_DEBUG")))) {
-        log[0] = '\0';
-        return true;
-    }
-    return set_variable("NCCL_DEBUG", "INFO") &&
-           set_variable("NCCL_DEBUG_FILE", log);
-}
-
-enum ss_status ss_nccl_prepare(const char *host, int slot, char *log,
-                               size_t size)
-{
-    char name[96];
-    bool ok = set_variable("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
-    if (slot >= 0) {
-        (void)ss_format(name, sizeof(name), "%s-share-%d", host, slot);
-        ok = ok && set_variable("NCCL_HOSTID", name);
-    }
-    if (ok && ask_for_log(log, size))
-        return SS_OK;
-    return ss_fail(SS_ERR_NO_MEMORY, "cannot set variables for NCCL");
-}
 
 static void nap(void)
 {
@@ -90,13 +41,13 @@ static enum ss_status told_to_stop(void)
     return ss_fail(SS_ERR_TIMEOUT, "NCCL was aborted by the watchdog");
 }
 
-static enum ss_status failed(ncclComm_t comm, const char *what,
-                             ncclResult_t result)
+static enum ss_status failed(const struct ss_nccl *nccl, ncclComm_t comm,
+                             const char *what, ncclResult_t result)
 {
-    const char *last = ncclGetLastError(comm);
+    const char *last = nccl->api->ncclGetLastError(comm);
     const char *words = last && *last ? last : "set NCCL_DEBUG=WARN for more";
     return ss_fail(SS_ERR_TRANSPORT, "NCCL cannot %s: %s (%s)", what,
-                   ncclGetErrorString(result), words);
+                   nccl->api->ncclGetErrorString(result), words);
 }
 
 /* Until NCCL has done what it was asked; `result` is what the call returned. */
@@ -107,9 +58,9 @@ static enum ss_status settle(struct ss_nccl *nccl, ncclComm_t comm,
     while (result == ncclInProgress) {
         if (atomic_load_explicit(&nccl->told, memory_order_relaxed))
             return told_to_stop();
-        ncclResult_t asked = ncclCommGetAsyncError(comm, &result);
+        ncclResult_t asked = nccl->api->ncclCommGetAsyncError(comm, &result);
         if (asked != ncclSuccess)
-            return failed(comm, what, asked);
+            return failed(nccl, comm, what, asked);
         if (result != ncclInProgress)
             break;
         int64_t now = ss_clock_ns();
@@ -117,7 +68,7 @@ static enum ss_status settle(struct ss_nccl *nccl, ncclComm_t comm,
         if (now - begin > SPIN_NS)
             nap();
     }
-    return result == ncclSuccess ? SS_OK : failed(comm, what, result);
+    return result == ncclSuccess ? SS_OK : failed(nccl, comm, what, result);
 }
 
 static ncclConfig_t config_of(void)
@@ -135,14 +86,14 @@ static enum ss_status create_all(struct ss_nccl *nccl, struct ss_rt *rt,
     ncclConfig_t config = config_of();
     enum ss_status status = SS_OK;
     if (rt->rank == 0) {
-        ncclResult_t result = ncclGetUniqueId(&id);
+        ncclResult_t result = nccl->api->ncclGetUniqueId(&id);
         if (result != ncclSuccess)
-            status = failed(NULL, "start", result);
+            status = failed(nccl, NULL, "start", result);
     }
     SS_TRY(ss_agree_all(rt, status));
     SS_TRY(ss_bcast_all(rt, &id, sizeof(id), 0));
     ncclResult_t result =
-        ncclCommInitRankConfig(out, rt->size, id, rt->rank, &config);
+        nccl->api->ncclCommInitRankConfig(out, rt->size, id, rt->rank, &config);
     return settle(nccl, *out, result, "create a communicator");
 }
 
@@ -154,12 +105,13 @@ static enum ss_status await_child(struct ss_nccl *nccl, ncclComm_t *child)
     while (parent == ncclInProgress || (parent == ncclSuccess && !*there)) {
         if (atomic_load_explicit(&nccl->told, memory_order_relaxed))
             return told_to_stop();
-        ncclResult_t asked = ncclCommGetAsyncError(nccl->parent, &parent);
+        ncclResult_t asked =
+            nccl->api->ncclCommGetAsyncError(nccl->parent, &parent);
         parent = asked != ncclSuccess ? asked : parent;
         nap();
     }
     if (parent != ncclSuccess)
-        return failed(nccl->parent, "split a communicator", parent);
+        return failed(nccl, nccl->parent, "split a communicator", parent);
     return settle(nccl, *there, ncclInProgress, "split a communicator");
 }
 
@@ -171,9 +123,9 @@ static enum ss_status split_all(struct ss_nccl *nccl, struct ss_rt *group,
     int color = group->rank;
     SS_TRY(ss_bcast_all(dim, &color, sizeof(color), 0));
     ncclResult_t result =
-        ncclCommSplit(nccl->parent, color, dim->rank, out, &config);
+        nccl->api->ncclCommSplit(nccl->parent, color, dim->rank, out, &config);
     if (result != ncclSuccess && result != ncclInProgress)
-        return failed(nccl->parent, "split a communicator", result);
+        return failed(nccl, nccl->parent, "split a communicator", result);
     return await_child(nccl, out);
 }
 
@@ -198,11 +150,12 @@ static enum ss_status connect_all(struct ss_nccl *nccl,
     return SS_OK;
 }
 
-enum ss_status ss_nccl_open(struct ss_nccl **out)
+enum ss_status ss_nccl_open(const struct ss_nccl_api *api, struct ss_nccl **out)
 {
     struct ss_nccl *nccl = ss_alloc(1, sizeof(*nccl), "communicators of NCCL");
     if (!nccl)
         return SS_ERR_NO_MEMORY;
+    nccl->api = api;
     pthread_mutex_init(&nccl->lock, NULL);
     *out = nccl;
     return SS_OK;
@@ -217,18 +170,13 @@ enum ss_status ss_nccl_connect_all(struct ss_nccl *nccl,
     return status;
 }
 
-static void each_comm(struct ss_nccl *nccl, void (*does)(ncclComm_t))
+static void each_comm(struct ss_nccl *nccl, ncclResult_t (*does)(ncclComm_t))
 {
     for (int d = 0; d < SS_DIMS; d++)
         if (nccl->dim[d])
-            does(nccl->dim[d]);
+            (void)does(nccl->dim[d]);
     if (nccl->parent)
-        does(nccl->parent);
-}
-
-static void abort_comm(ncclComm_t comm)
-{
-    (void)ncclCommAbort(comm);
+        (void)does(nccl->parent);
 }
 
 /* The handles die here, once. */
@@ -237,7 +185,7 @@ static void end_by_abort(struct ss_nccl *nccl)
     pthread_mutex_lock(&nccl->lock);
     if (!nccl->ended) {
         nccl->ended = true;
-        each_comm(nccl, abort_comm);
+        each_comm(nccl, nccl->api->ncclCommAbort);
     }
     pthread_mutex_unlock(&nccl->lock);
 }
@@ -266,9 +214,9 @@ void ss_nccl_abort(struct ss_nccl *nccl)
  * be gone: it gets a little time, then the communicators are aborted. */
 static bool comes_down(struct ss_nccl *nccl, ncclComm_t comm, int64_t until)
 {
-    ncclResult_t result = ncclCommFinalize(comm);
+    ncclResult_t result = nccl->api->ncclCommFinalize(comm);
     while (result == ncclInProgress) {
-        if (ncclCommGetAsyncError(comm, &result) != ncclSuccess)
+        if (nccl->api->ncclCommGetAsyncError(comm, &result) != ncclSuccess)
             return false;
         if (atomic_load(&nccl->told) || ss_clock_ns() > until)
             return false;
@@ -290,11 +238,6 @@ static bool all_come_down(struct ss_nccl *nccl)
     return ok;
 }
 
-static void destroy_comm(ncclComm_t comm)
-{
-    (void)ncclCommDestroy(comm);
-}
-
 void ss_nccl_close(struct ss_nccl *nccl)
 {
     if (!nccl)
@@ -303,7 +246,7 @@ void ss_nccl_close(struct ss_nccl *nccl)
         end_by_abort(nccl);
     pthread_mutex_lock(&nccl->lock);
     if (!nccl->ended)
-        each_comm(nccl, destroy_comm);
+        each_comm(nccl, nccl->api->ncclCommDestroy);
     nccl->ended = true;
     pthread_mutex_unlock(&nccl->lock);
     pthread_mutex_destroy(&nccl->lock);
@@ -336,47 +279,53 @@ bool ss_nccl_does(enum ss_op_kind kind)
 }
 
 /* Every pair at once, as one launch. */
-static ncclResult_t all_to_all(const struct ss_nccl_call *call, ncclComm_t comm,
+static ncclResult_t all_to_all(const struct ss_nccl *nccl,
+                               const struct ss_nccl_call *call, ncclComm_t comm,
                                ncclDataType_t type, cudaStream_t stream)
 {
     size_t part = (size_t)call->count * ss_dtype_size(call->dtype);
     int ranks = 0;
-    ncclResult_t result = ncclCommCount(comm, &ranks);
+    ncclResult_t result = nccl->api->ncclCommCount(comm, &ranks);
     if (result != ncclSuccess)
         return result;
-    (void)ncclGroupStart();
+    (void)nccl->api->ncclGroupStart();
     for (int peer = 0; peer < ranks; peer++) {
         size_t at = (size_t)peer * part;
-        (void)ncclSend((const char *)call->send + at, (size_t)call->count, type,
-                       peer, comm, stream);
-        (void)ncclRecv((char *)call->recv + at, (size_t)call->count, type, peer,
-                       comm, stream);
+        (void)nccl->api->ncclSend((const char *)call->send + at,
+                                  (size_t)call->count, type, peer, comm,
+                                  stream);
+        (void)nccl->api->ncclRecv((char *)call->recv + at, (size_t)call->count,
+                                  type, peer, comm, stream);
     }
-    return ncclGroupEnd();
+    return nccl->api->ncclGroupEnd();
 }
 
-static ncclResult_t launch(const struct ss_nccl_call *call, ncclComm_t comm,
+static ncclResult_t launch(const struct ss_nccl *nccl,
+                           const struct ss_nccl_call *call, ncclComm_t comm,
                            ncclDataType_t type, cudaStream_t stream)
 {
     size_t count = (size_t)call->count;
     switch (call->kind) {
     case SS_OP_ALL_REDUCE:
-        return ncclAllReduce(call->recv, call->recv, count, type, ncclSum, comm,
-                             stream);
+        return nccl->api->ncclAllReduce(call->recv, call->recv, count, type,
+                                        ncclSum, comm, stream);
     case SS_OP_ALL_GATHER:
-        return ncclAllGather(call->send, call->recv, count, type, comm, stream);
+        return nccl->api->ncclAllGather(call->send, call->recv, count, type,
+                                        comm, stream);
     case SS_OP_REDUCE_SCATTER:
-        return ncclReduceScatter(call->send, call->recv, count, type, ncclSum,
-                                 comm, stream);
+        return nccl->api->ncclReduceScatter(call->send, call->recv, count, type,
+                                            ncclSum, comm, stream);
     case SS_OP_ALL_TO_ALL:
-        return all_to_all(call, comm, type, stream);
+        return all_to_all(nccl, call, comm, type, stream);
     case SS_OP_BROADCAST:
-        return ncclBroadcast(call->recv, call->recv, count, type, call->peer,
-                             comm, stream);
+        return nccl->api->ncclBroadcast(call->recv, call->recv, count, type,
+                                        call->peer, comm, stream);
     case SS_OP_SEND:
-        return ncclSend(call->send, count, type, call->peer, comm, stream);
+        return nccl->api->ncclSend(call->send, count, type, call->peer, comm,
+                                   stream);
     case SS_OP_RECV:
-        return ncclRecv(call->recv, count, type, call->peer, comm, stream);
+        return nccl->api->ncclRecv(call->recv, count, type, call->peer, comm,
+                                   stream);
     default:
         return ncclInvalidUsage;
     }
@@ -393,7 +342,7 @@ enum ss_status ss_nccl_enqueue(struct ss_nccl *nccl,
     if (!type_of(call->dtype, &type))
         return ss_fail(SS_ERR_INTERNAL, "NCCL has no type for %s of %s", name,
                        ss_dtype_name(call->dtype));
-    ncclResult_t result = launch(call, comm, type, (cudaStream_t)stream);
+    ncclResult_t result = launch(nccl, call, comm, type, (cudaStream_t)stream);
     return settle(nccl, comm, result, name);
 }
 
@@ -407,10 +356,11 @@ enum ss_status ss_nccl_poll(struct ss_nccl *nccl)
         ncclResult_t result = ncclSuccess;
         if (!nccl->dim[d])
             continue;
-        ncclResult_t asked = ncclCommGetAsyncError(nccl->dim[d], &result);
+        ncclResult_t asked =
+            nccl->api->ncclCommGetAsyncError(nccl->dim[d], &result);
         result = asked != ncclSuccess ? asked : result;
         if (result != ncclSuccess && result != ncclInProgress)
-            return failed(nccl->dim[d], "communicate", result);
+            return failed(nccl, nccl->dim[d], "communicate", result);
     }
     return SS_OK;
 }

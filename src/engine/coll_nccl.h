@@ -14,21 +14,29 @@
  */
 struct ss_nccl;
 
+/** NCCL, loaded: SS_ERR_ENV says why it cannot be. */
+struct ss_nccl_api;
+enum ss_status ss_nccl_load(struct ss_nccl_api **out);
+void ss_nccl_unload(struct ss_nccl_api *api);
 /** "2.28.9", of the library that is loaded. */
-void ss_nccl_version(char *out, size_t size);
+void ss_nccl_version(const struct ss_nccl_api *api, char *out, size_t size);
 /**
  * Before the first communicator of the process: the plan's one launch order
- * across communicators. Leaves alone what the user has set. `slot` >= 0: the
- * rank shares its device, and poses as the host of that number, since NCCL
- * refuses two ranks of one host on one device. `log` becomes the file that NCCL
- * writes its log to, for coll_nccl_log.h, "" where the user has it elsewhere.
+ * across communicators, and a log. Leaves alone what the user has set. `log`
+ * becomes the file that NCCL writes to, for coll_nccl_log.h, "" where the user
+ * has it elsewhere.
  */
-enum ss_status ss_nccl_prepare(const char *host, int slot, char *log,
-                               size_t size);
+enum ss_status ss_nccl_prepare(char *log, size_t size);
+/** For ranks that share a device, before the first communicator: the `slot`-th
+ * rank on it poses as a host of its own, since NCCL refuses two ranks of one
+ * host on one device. */
+enum ss_status ss_nccl_pose(const char *host, int slot);
 /** Can it run this kind of op? */
 bool ss_nccl_does(enum ss_op_kind kind);
 
-enum ss_status ss_nccl_open(struct ss_nccl **out);
+/** The api is borrowed. */
+enum ss_status ss_nccl_open(const struct ss_nccl_api *api,
+                            struct ss_nccl **out);
 /** Collective over the group: one parent, split by dimension where there are
  * several. May be aborted by ss_nccl_abort from another thread. The runtimes
  * are used here only. */

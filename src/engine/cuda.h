@@ -2,13 +2,13 @@
 #ifndef SS_ENGINE_CUDA_H
 #define SS_ENGINE_CUDA_H
 
-#include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "engine/check.h"
 #include "engine/coll_nccl.h"
+#include "engine/cuda_lt.h"
 #include "engine/engine.h"
 #include "health/nvml.h"
 #include "kernels/kernels.h"
@@ -76,6 +76,7 @@ struct ss_cuda {
     cudaStream_t lane[SS_LANES];
     cudaEvent_t tail[SS_LANES]; /**< last of a lane, for a joining mark */
     struct ss_cuda_clock clock;
+    struct ss_lt *lt;
     cublasLtHandle_t blas;
     void *workspace;
     double *normals; /**< [SS_CUDA_NORMALS] on the device */
@@ -83,6 +84,7 @@ struct ss_cuda {
     double sums[2];
 
     struct ss_comms comms;
+    struct ss_nccl_api *nccl_api;
     pthread_mutex_t nccl_lock; /**< of the pointer, not of what it does */
     struct ss_nccl *nccl;
     char nccl_log[160]; /**< file of NCCL's log, "": not ours */

@@ -75,7 +75,7 @@ void ss_cuda_transports(struct ss_engine *engine, char *out, size_t size)
         ss_read_file(self->nccl_log, LOG_MAX, &text) == SS_OK) {
         ss_nccl_log_parse(ss_buf_text(&text), &paths);
         ss_nccl_paths_text(&paths, words, sizeof(words));
-        ss_nccl_version(version, sizeof(version));
+        ss_nccl_version(self->nccl_api, version, sizeof(version));
         if (words[0])
             (void)ss_format(out, size, "NCCL %s: %s", version, words);
         ss_buf_free(&text);

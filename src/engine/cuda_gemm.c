@@ -19,7 +19,7 @@ static enum ss_status lt_said(const struct ss_cuda *self, cublasStatus_t status,
                    "%d: %s",
                    op->name, (long long)op->m, (long long)op->n,
                    (long long)op->k, self->device.ordinal,
-                   cublasLtGetStatusString(status));
+                   self->lt->cublasLtGetStatusString(status));
 }
 
 static cudaDataType_t data_type(enum ss_dtype dtype)
@@ -94,27 +94,28 @@ static cublasStatus_t describe(const struct ss_cuda *self,
     cublasOperation_t first = g->tb ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t second = g->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
     uint64_t m = (uint64_t)g->m, n = (uint64_t)g->n, k = (uint64_t)g->k;
-    cublasStatus_t s =
-        cublasLtMatmulDescCreate(&g->desc, compute_type(self, g->in), scale);
+    cublasStatus_t s = self->lt->cublasLtMatmulDescCreate(
+        &g->desc, compute_type(self, g->in), scale);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmulDescSetAttribute(g->desc, CUBLASLT_MATMUL_DESC_TRANSA,
-                                           &first, sizeof(first));
+        s = self->lt->cublasLtMatmulDescSetAttribute(
+            g->desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first));
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmulDescSetAttribute(g->desc, CUBLASLT_MATMUL_DESC_TRANSB,
-                                           &second, sizeof(second));
+        s = self->lt->cublasLtMatmulDescSetAttribute(
+            g->desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second));
     /* rows x columns in its order, then the leading dimension */
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatrixLayoutCreate(&g->a, in, g->tb ? k : n, g->tb ? n : k,
-                                       g->tb ? g->k : g->n);
+        s = self->lt->cublasLtMatrixLayoutCreate(
+            &g->a, in, g->tb ? k : n, g->tb ? n : k, g->tb ? g->k : g->n);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatrixLayoutCreate(&g->b, in, g->ta ? m : k, g->ta ? k : m,
-                                       g->ta ? g->m : g->k);
+        s = self->lt->cublasLtMatrixLayoutCreate(
+            &g->b, in, g->ta ? m : k, g->ta ? k : m, g->ta ? g->m : g->k);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatrixLayoutCreate(&g->c, out, n, m, g->n);
+        s = self->lt->cublasLtMatrixLayoutCreate(&g->c, out, n, m, g->n);
     return s;
 }
 
-static cublasStatus_t set_limits(cublasLtMatmulPreference_t wants,
+static cublasStatus_t set_limits(const struct ss_cuda *self,
+                                 cublasLtMatmulPreference_t wants,
                                  const struct ss_cuda_gemm *g)
 {
     static const cublasLtMatmulPreferenceAttributes_t which[] = {
@@ -125,19 +126,19 @@ static cublasStatus_t set_limits(cublasLtMatmulPreference_t wants,
     /* partial sums are never rounded to the output's type */
     uint32_t reductions =
         CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-    cublasStatus_t s = cublasLtMatmulPreferenceSetAttribute(
+    cublasStatus_t s = self->lt->cublasLtMatmulPreferenceSetAttribute(
         wants, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
         sizeof(workspace));
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmulPreferenceSetAttribute(
+        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
             wants, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
             sizeof(reductions));
     for (size_t i = 0; i < SS_COUNT_OF(which) && s == CUBLAS_STATUS_SUCCESS;
          i++)
-        s = cublasLtMatmulPreferenceSetAttribute(wants, which[i], &g->align[i],
-                                                 sizeof(g->align[i]));
+        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
+            wants, which[i], &g->align[i], sizeof(g->align[i]));
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmulPreferenceSetAttribute(
+        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
             wants, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &g->align[2],
             sizeof(g->align[2]));
     return s;
@@ -148,15 +149,15 @@ static cublasStatus_t offers(const struct ss_cuda *self,
                              cublasLtMatmulHeuristicResult_t *offered, int *n)
 {
     cublasLtMatmulPreference_t wants;
-    cublasStatus_t s = cublasLtMatmulPreferenceCreate(&wants);
+    cublasStatus_t s = self->lt->cublasLtMatmulPreferenceCreate(&wants);
     if (s != CUBLAS_STATUS_SUCCESS)
         return s;
-    s = set_limits(wants, g);
+    s = set_limits(self, wants, g);
     if (s == CUBLAS_STATUS_SUCCESS)
-        s = cublasLtMatmulAlgoGetHeuristic(self->blas, g->desc, g->a, g->b,
-                                           g->c, g->c, wants, CANDIDATES,
-                                           offered, n);
-    (void)cublasLtMatmulPreferenceDestroy(wants);
+        s = self->lt->cublasLtMatmulAlgoGetHeuristic(self->blas, g->desc, g->a,
+                                                     g->b, g->c, g->c, wants,
+                                                     CANDIDATES, offered, n);
+    (void)self->lt->cublasLtMatmulPreferenceDestroy(wants);
     if (s == CUBLAS_STATUS_SUCCESS && *n == 0)
         s = CUBLAS_STATUS_NOT_SUPPORTED;
     return s;
@@ -209,13 +210,13 @@ void ss_cuda_gemms_close(struct ss_cuda *self)
     for (int i = 0; i < self->n_gemms; i++) {
         struct ss_cuda_gemm *g = &self->gemm[i];
         if (g->desc)
-            (void)cublasLtMatmulDescDestroy(g->desc);
+            (void)self->lt->cublasLtMatmulDescDestroy(g->desc);
         if (g->a)
-            (void)cublasLtMatrixLayoutDestroy(g->a);
+            (void)self->lt->cublasLtMatrixLayoutDestroy(g->a);
         if (g->b)
-            (void)cublasLtMatrixLayoutDestroy(g->b);
+            (void)self->lt->cublasLtMatrixLayoutDestroy(g->b);
         if (g->c)
-            (void)cublasLtMatrixLayoutDestroy(g->c);
+            (void)self->lt->cublasLtMatrixLayoutDestroy(g->c);
     }
     ss_free(self->gemm);
     self->gemm = NULL;
@@ -233,7 +234,7 @@ enum ss_status ss_cuda_gemm_run(struct ss_cuda *self, int index,
     const void *alpha = wide ? (const void *)&one_d : &one_f;
     const void *none = wide ? (const void *)&zero_d : &zero_f;
     void *c = ss_cuda_at(self, op->c);
-    cublasStatus_t status = cublasLtMatmul(
+    cublasStatus_t status = self->lt->cublasLtMatmul(
         self->blas, g->desc, alpha, ss_cuda_at(self, op->b), g->a,
         ss_cuda_at(self, op->a), g->b, adds ? alpha : none, c, g->c, c, g->c,
         algo, self->workspace, SS_CUDA_WORKSPACE, self->lane[SS_LANE_COMPUTE]);

@@ -66,12 +66,14 @@ static enum ss_status open_lanes(struct ss_cuda *self)
 
 static enum ss_status open_libraries(struct ss_cuda *self)
 {
-    cublasStatus_t status = cublasLtCreate(&self->blas);
+    SS_TRY(ss_lt_open(&self->lt));
+    cublasStatus_t status = self->lt->cublasLtCreate(&self->blas);
     if (status != CUBLAS_STATUS_SUCCESS)
         return ss_fail(SS_ERR_DEVICE,
                        "cuBLASLt does not start on device %d: "
                        "%s",
-                       self->device.ordinal, cublasLtGetStatusString(status));
+                       self->device.ordinal,
+                       self->lt->cublasLtGetStatusString(status));
     SS_TRY(ss_cuda_said(self,
                         (int)cudaMalloc(&self->workspace, SS_CUDA_WORKSPACE),
                         "take a workspace"));
@@ -97,12 +99,14 @@ static void cuda_close(struct ss_engine *engine)
     ss_cuda_clock_close(self);
     close_lanes(self);
     if (self->blas)
-        (void)cublasLtDestroy(self->blas);
+        (void)self->lt->cublasLtDestroy(self->blas);
     (void)cudaFree(self->workspace);
     (void)cudaFree(self->words);
     (void)cudaFree(self->normals);
     if (self->nccl_log[0])
         (void)unlink(self->nccl_log);
+    ss_nccl_unload(self->nccl_api);
+    ss_lt_close(self->lt);
     ss_nvml_close(self->nvml);
     pthread_mutex_destroy(&self->nccl_lock);
     ss_free(self);
@@ -111,8 +115,8 @@ static void cuda_close(struct ss_engine *engine)
 static enum ss_status bring_up(struct ss_cuda *self)
 {
     SS_TRY(ss_nvml_open(self->device.bus_id, &self->nvml));
-    SS_TRY(ss_nccl_prepare(self->place.host, self->device.slot, self->nccl_log,
-                           sizeof(self->nccl_log)));
+    SS_TRY(ss_nccl_load(&self->nccl_api));
+    SS_TRY(ss_nccl_prepare(self->nccl_log, sizeof(self->nccl_log)));
     SS_TRY(open_lanes(self));
     SS_TRY(ss_cuda_clock_open(self));
     return open_libraries(self);
@@ -143,7 +147,7 @@ static enum ss_status cuda_open(const struct ss_engine_args *args,
 static enum ss_status new_nccl(struct ss_cuda *self)
 {
     struct ss_nccl *nccl = NULL;
-    enum ss_status status = ss_nccl_open(&nccl);
+    enum ss_status status = ss_nccl_open(self->nccl_api, &nccl);
     pthread_mutex_lock(&self->nccl_lock);
     self->nccl = nccl;
     pthread_mutex_unlock(&self->nccl_lock);
@@ -184,6 +188,8 @@ static enum ss_status cuda_connect_all(struct ss_engine *engine,
     *create_ns = 0;
     if (!communicates(comms))
         return SS_OK;
+    if (self->device.slot >= 0)
+        SS_TRY(ss_nccl_pose(self->place.host, self->device.slot));
     enum ss_status status = new_nccl(self);
     /* a rank that has no memory must not leave the others in creation */
     if (status == SS_OK)

@@ -186,13 +186,16 @@ static void trains_as_one_host_rank_does(void **state)
         /* fp16 forgets second moments under 6e-8: the few parameters whose
          * gradient passes through 0 are moved too far */
         double tolerance;
-    } cases[] = {{SS_PRECISION_FP64, 1e-12},
-                 {SS_PRECISION_FP32, 1e-5},
-                 {SS_PRECISION_TF32, 3e-3},
-                 {SS_PRECISION_FP16, 3e-2},
-                 {SS_PRECISION_BF16, 2e-2}};
+        bool less; /* not at larger sizes */
+    } cases[] = {{SS_PRECISION_FP64, 1e-12, false},
+                 {SS_PRECISION_FP32, 1e-5, true},
+                 {SS_PRECISION_TF32, 3e-3, true},
+                 {SS_PRECISION_FP16, 3e-2, true},
+                 {SS_PRECISION_BF16, 2e-2, false}};
     for (size_t c = 0; c < SS_COUNT_OF(cases); c++) {
-        for (int i = 0; i < LAYOUTS; i++) {
+        /* communicators of many ranks on one device take half a second */
+        bool brief = rank_world()->size > 2 && cases[c].less;
+        for (int i = 0; i < LAYOUTS && !brief; i++) {
             struct host_training t = {.spec = layout(i, cases[c].precision),
                                       .tolerance = cases[c].tolerance};
             struct rig rig;

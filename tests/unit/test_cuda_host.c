@@ -99,6 +99,22 @@ static void exact_sums_fit_their_type(void **state)
     }
 }
 
+static void libraries_of_the_build_can_be_loaded(void **state)
+{
+    (void)state;
+    struct ss_lt *lt = NULL;
+    struct ss_nccl_api *nccl = NULL;
+    char version[16];
+    assert_int_equal(ss_lt_open(&lt), SS_OK);
+    assert_non_null(strstr(
+        lt->cublasLtGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED), "support"));
+    ss_lt_close(lt);
+    assert_int_equal(ss_nccl_load(&nccl), SS_OK);
+    ss_nccl_version(nccl, version, sizeof(version));
+    assert_true(version[0] == '2' && version[1] == '.');
+    ss_nccl_unload(nccl);
+}
+
 static void time_between_anchors_is_linear(void **state)
 {
     (void)state;
@@ -125,6 +141,7 @@ int main(void)
         cmocka_unit_test(uuids_read_as_the_driver_prints_them),
         cmocka_unit_test(short_types_round_to_nearest_even),
         cmocka_unit_test(exact_sums_fit_their_type),
+        cmocka_unit_test(libraries_of_the_build_can_be_loaded),
         cmocka_unit_test(time_between_anchors_is_linear),
     };
     return cmocka_run_group_tests_name("cuda engine without a device", tests,

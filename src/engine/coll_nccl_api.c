@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NCCL as a library: loading it, what differs between its versions (2.18 and
+ * newer), and the variables that it reads before its first communicator. Must
+ * not know what is communicated.
+ */
+#include "engine/coll_nccl_api.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/coll_nccl.h"
+
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 18, 1)
+#error "NCCL 2.18 or newer is needed: ncclCommSplit"
+#endif
+
+static enum ss_status cannot_load(void)
+{
+    const char *why = dlerror();
+    return ss_fail(SS_ERR_ENV,
+                   "cannot load NCCL (%s): install it, or name its folder in "
+                   "LD_LIBRARY_PATH",
+                   why ? why : "no reason given");
+}
+
+/* A pointer to a function out of one to an object, as POSIX wants it. */
+static bool find(struct ss_nccl_api *api, const char *name, void *function)
+{
+    void *symbol = dlsym(api->library, name);
+    memcpy(function, &symbol, sizeof(symbol));
+    return symbol != NULL;
+}
+
+enum ss_status ss_nccl_load(struct ss_nccl_api **out)
+{
+    bool ok = true;
+    struct ss_nccl_api *api = ss_alloc(1, sizeof(*api), "functions of NCCL");
+    if (!api)
+        return SS_ERR_NO_MEMORY;
+    api->library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    ok = api->library != NULL;
+#define X(name) ok = ok && find(api, #name, &api->name);
+    SS_NCCL_FUNCTIONS(X)
+#undef X
+    if (ok) {
+        *out = api;
+        return SS_OK;
+    }
+    enum ss_status status = cannot_load();
+    ss_nccl_unload(api);
+    return status;
+}
+
+void ss_nccl_unload(struct ss_nccl_api *api)
+{
+    /* the library stays: its threads may outlive us */
+    ss_free(api);
+}
+
+void ss_nccl_version(const struct ss_nccl_api *api, char *out, size_t size)
+{
+    int code = 0;
+    (void)api->ncclGetVersion(&code);
+    (void)ss_format(out, size, "%d.%d.%d", code / 10000, code / 100 % 100,
+                    code % 100);
+}
+
+static bool set_variable(const char *name, const char *value)
+{
+    return setenv(name, value, 0) == 0;
+}
+
+/* A log of this process, unless the user wants NCCL's words himself. NCCL
+ * puts the process id in the place of %p, so that the variable is alike on all
+ * ranks. */
+static bool ask_for_log(char *log, size_t size)
+{
+    char pattern[128];
+    const char *set = getenv("TMPDIR"), *file = getenv("NCCL_DEBUG_FILE");
+    const char *folder = set && *set ? set : "/tmp";
+    bool fits = ss_format(pattern, sizeof(pattern), "%s/stepscale-nccl-%%p.log",
+                          folder);
+    bool ours = file && strcmp(file, pattern) == 0; /* of an earlier engine */
+    log[0] = '\0';
+    if (!fits || (!ours && (file || getenv("NCCL_DEBUG"))))
+        return true;
+    if (!ss_format(log, size, "%s/stepscale-nccl-%ld.log", folder,
+                   (long)getpid()))
+        log[0] = '\0';
+    return set_variable("NCCL_DEBUG", "INFO") &&
+           set_variable("NCCL_DEBUG_FILE", pattern);
+}
+
+static enum ss_status set_or_fail(bool ok)
+{
+    return ok ? SS_OK
+              : ss_fail(SS_ERR_NO_MEMORY, "cannot set variables for NCCL");
+}
+
+enum ss_status ss_nccl_prepare(char *log, size_t size)
+{
+    bool ok = set_variable("NCCL_LAUNCH_ORDER_IMPLICIT", "1");
+    return set_or_fail(ok && ask_for_log(log, size));
+}
+
+enum ss_status ss_nccl_pose(const char *host, int slot)
+{
+    char name[96];
+    (void)ss_format(name, sizeof(name), "%s-share-%d", host, slot);
+    return set_or_fail(set_variable("NCCL_HOSTID", name));
+}
