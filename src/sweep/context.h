@@ -86,6 +86,9 @@ enum ss_status ss_point_plan(const struct ss_context *context,
 enum ss_status ss_point_connect_all(struct ss_context *context,
                                     struct ss_point_run *run);
 void ss_point_disconnect(struct ss_context *context, struct ss_point_run *run);
+/* soak.c: until clock and step time are flat; collective over the group */
+enum ss_status ss_point_soak_all(struct ss_context *context,
+                                 struct ss_point_run *run);
 /* measure.c: all blocks of a point */
 enum ss_status ss_point_measure_all(struct ss_context *context,
                                     struct ss_point_run *run);

@@ -60,15 +60,12 @@ static enum ss_status agree_steps(struct ss_context *context,
 static enum ss_status pilot(struct ss_context *context,
                             struct ss_point_run *run)
 {
-    int64_t mine[SS_VARIANTS] = {0},
-            begin = context->engine->ops->now(context->engine);
+    int64_t mine[SS_VARIANTS] = {0};
     enum ss_status status = SS_OK;
 
     for (int v = 0; v < SS_VARIANTS && status == SS_OK; v++)
         if (v != SS_COMM_ONLY || run->comm)
             status = pilot_variant(context, run, (enum ss_variant)v, &mine[v]);
-    run->meta.soak_s =
-        (double)(context->engine->ops->now(context->engine) - begin) / 1e9;
     SS_TRY(ss_meet_or_stop_all(context, context->world, status));
     SS_TRY(agree_steps(context, run, mine));
     int most = 0;
@@ -196,6 +193,11 @@ enum ss_status ss_point_measure_all(struct ss_context *context,
 
     run->start_ns = context->engine->ops->now(context->engine);
     SS_TRY(pilot(context, run));
+    SS_TRY(ss_meet_or_stop_all(context, context->world,
+                               ss_point_soak_all(context, run)));
+    run->meta.soak_s =
+        (double)(context->engine->ops->now(context->engine) - run->start_ns) /
+        1e9;
     blocks = ss_round_first(run->budget_ns, cycle_ns(run),
                             (int)context->config->measure_min_blocks);
     while (blocks > 0) {
