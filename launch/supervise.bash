@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154,SC2086
+# Runs a launcher in a session of its own, ends it in order, and finds the exit
+# code. Sourced by stepscale-mpirun and the batch files, which set:
+#   line     the launcher and its words
+#   program  stepscale
+#   out      the result file, "" where the command writes none
+#   kind     openmpi4, openmpi5, mpich or srun
+#   resume   1: the result file may be there already
+
+# Seconds: how long an order to end may take (the launcher's own kill timeout
+# comes first), and when a job with last words, or with a result, must be over.
+ORDER_LIMIT=${STEPSCALE_ORDER_LIMIT:-15}
+WORDS_TERM=4 WORDS_KILL=5
+RESULT_TERM=30 RESULT_KILL=35
+
+session() { # session SIGNAL: to everything that the launcher started here
+    pkill "-$1" -s "$pid" 2>/dev/null || kill "-$1" -- "-$pid" 2>/dev/null
+}
+
+asked_at='' words_at='' result_at='' pid='' told=0
+on_signal() {
+    [ -z "$asked_at" ] || return # it has been told already
+    asked_at=$SECONDS
+    [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null
+}
+
+# A rank gave up (not one that was told to stop, or asked by another).
+has_words() {
+    [ -n "$out" ] || return 1
+    grep -slE '^why=' "$out".part/last-*.txt 2>/dev/null |
+        xargs -r -d '\n' grep -LE '^why=(asked|SIGTERM)' 2>/dev/null | grep -q .
+}
+
+note_progress() {
+    if [ -z "$words_at" ] && has_words; then
+        words_at=$SECONDS
+    fi
+    if [ -z "$result_at" ] && [ $stale = 0 ] && [ -n "$out" ] && [ -e "$out" ]
+    then
+        result_at=$SECONDS
+    fi
+}
+
+since() { # since START LIMIT: START is known, and so long ago
+    [ -n "$1" ] && [ $((SECONDS - $1)) -ge "$2" ]
+}
+
+end_if_due() {
+    if since "$words_at" $WORDS_KILL || since "$result_at" $RESULT_KILL ||
+        since "$asked_at" "$ORDER_LIMIT"; then
+        session KILL
+    elif [ $told = 0 ] && { since "$words_at" $WORDS_TERM ||
+        since "$result_at" $RESULT_TERM; }; then
+        told=1
+        kill -TERM "$pid" 2>/dev/null
+    fi
+}
+
+# The verdict's code in the file; for a .part folder, of what is there.
+stored_code() { # stored_code PATH
+    "$program" report "$1" --check --format json >/dev/null 2>&1
+}
+
+# The launcher's code is ours, or means that it is not (MPICH returns the
+# number of a signal): then the file decides, and where it tells of no verdict,
+# a rank was lost.
+final_code() { # final_code LAUNCHER-CODE
+    local code=$1
+    if [ -n "$words_at" ] || has_words; then
+        return 13
+    fi
+    case $code in
+    0 | 2 | 12 | 13) return "$code" ;;
+    10 | 11)
+        [ $kind = mpich ] && [ -n "$out" ] && [ ! -e "$out" ] &&
+            [ -z "$asked_at" ] || return "$code"
+        ;;
+    esac
+    if [ $stale = 0 ] && [ -n "$out" ]; then
+        if [ -e "$out" ]; then
+            stored_code "$out"
+            return
+        elif [ -n "$asked_at" ] && [ -d "$out.part" ]; then
+            stored_code "$out.part"
+            return
+        elif [ ! -d "$out.part" ]; then
+            echo "stepscale: nothing was measured: ${line[0]} ended with $code" \
+                "before the first point; what it says stands above" >&2
+            [ -z "$asked_at" ] || return 11
+            return 12
+        fi
+    fi
+    [ -z "$asked_at" ] || return 11
+    echo "stepscale: a rank was lost: ${line[0]} ended with $code" \
+        "${out:+; finished points: stepscale report $out.part}" >&2
+    return 13
+}
+
+supervise() {
+    local code nap
+    stale=0
+    if [ "${resume:-0}" = 0 ] && [ -n "$out" ] &&
+        { [ -e "$out" ] || [ -e "$out.part" ]; }; then
+        stale=1 # of an earlier run: the run will refuse it
+    fi
+    trap on_signal TERM INT HUP USR1
+    setsid "${line[@]}" </dev/null &
+    pid=$!
+    # asked between the trap and here: nobody has told the launcher
+    [ -z "$asked_at" ] || kill -TERM "$pid" 2>/dev/null
+    while kill -0 "$pid" 2>/dev/null; do
+        sleep 0.5 &
+        nap=$!
+        wait "$nap" 2>/dev/null
+        kill "$nap" 2>/dev/null
+        note_progress
+        end_if_due
+    done
+    wait "$pid"
+    code=$?
+    session KILL # what it left behind, on this host
+    final_code "$code"
+}
