@@ -1,12 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154,SC2086
 # Runs a launcher in a session of its own, ends it in order, and finds the exit
-# code. Sourced by stepscale-mpirun and the batch files, which set:
-#   line     the launcher and its words
-#   program  stepscale
-#   out      the result file, "" where the command writes none
-#   kind     openmpi4, openmpi5, mpich or srun
-#   resume   1: the result file may be there already
+# code. Sourced by stepscale-mpirun and the batch file, which set:
+#   program    stepscale
+#   arguments  its own, without the command
+#   line       the launcher and its words
+#   kind       openmpi4, openmpi5, mpich or srun
+# and call find_out, read_defaults FILE, supervise, in this order.
+
+# --- what the words say ------------------------------------------------------
+
+out='' resume=0
+# From `arguments`: the result file that they name, and whether it is resumed.
+find_out() {
+    local word before='' file=''
+    for word in "${arguments[@]}"; do
+        case $before in
+        --out) out=$word ;;
+        --set) case $word in out.file=*) out=${word#out.file=} ;; esac ;;
+        --config | -c) file=$word ;;
+        --resume) resume=1 out=${word%.part} ;;
+        esac
+        case $word in
+        --out=*) out=${word#--out=} ;;
+        out.file=* | --set=out.file=*) out=${word#*out.file=} ;;
+        --config=*) file=${word#--config=} ;;
+        --resume=*) resume=1 out=${word#--resume=} out=${out%.part} ;;
+        esac
+        before=$word
+    done
+    out=${out:-${SS_OUT_FILE:-}}
+    if [ -z "$out" ] && [ -n "$file" ]; then # a broken file is the run's to say
+        out=$("$program" config --config "$file" 2>/dev/null |
+            sed -n '/^out:/,/^[a-z]/s/^ *file: *"\(.*\)"$/\1/p')
+    fi
+}
+
+# Exports what a defaults file sets and nobody else did; `said` tells of each.
+read_defaults() { # read_defaults FILE
+    local line name n=0
+    said=()
+    if [ ! -r "$1" ]; then
+        echo "stepscale: cannot read the defaults file $1" >&2
+        return 2
+    fi
+    while IFS= read -r line || [ -n "$line" ]; do
+        n=$((n + 1))
+        line=${line%$'\r'}
+        case $line in '' | '#'*) continue ;; esac
+        name=${line%%=*}
+        if ! [[ $line == *=* && $name =~ ^[A-Za-z_][A-Za-z0-9_]*$ ]]; then
+            echo "stepscale: $1 line $n: \"$line\" is not NAME=VALUE" >&2
+            return 2
+        fi
+        if [ -n "${!name+set}" ]; then
+            said+=("$name=${!name} (was set)")
+        else
+            export "$name=${line#*=}"
+            said+=("$line")
+        fi
+    done <"$1"
+}
+
+# --- ending it ---------------------------------------------------------------
 
 # Seconds: how long an order to end may take (the launcher's own kill timeout
 # comes first), and when a job with last words, or with a result, must be over.
@@ -14,7 +70,16 @@ ORDER_LIMIT=${STEPSCALE_ORDER_LIMIT:-15}
 WORDS_TERM=4 WORDS_KILL=5
 RESULT_TERM=30 RESULT_KILL=35
 
+# Asks the job to end. srun does not hand SIGTERM on, scancel does.
+tell() {
+    case $kind in
+    srun) scancel --signal=TERM "$SLURM_JOB_ID" 2>/dev/null ;;
+    *) kill -TERM "$pid" 2>/dev/null ;;
+    esac
+}
+
 session() { # session SIGNAL: to everything that the launcher started here
+    [ $kind != srun ] || scancel --signal=KILL "$SLURM_JOB_ID" 2>/dev/null
     pkill "-$1" -s "$pid" 2>/dev/null || kill "-$1" -- "-$pid" 2>/dev/null
 }
 
@@ -22,7 +87,7 @@ asked_at='' words_at='' result_at='' pid='' told=0
 on_signal() {
     [ -z "$asked_at" ] || return # it has been told already
     asked_at=$SECONDS
-    [ -z "$pid" ] || kill -TERM "$pid" 2>/dev/null
+    [ -z "$pid" ] || tell
 }
 
 # A rank gave up (not one that was told to stop, or asked by another).
@@ -53,7 +118,7 @@ end_if_due() {
     elif [ $told = 0 ] && { since "$words_at" $WORDS_TERM ||
         since "$result_at" $RESULT_TERM; }; then
         told=1
-        kill -TERM "$pid" 2>/dev/null
+        tell
     fi
 }
 
@@ -108,7 +173,7 @@ supervise() {
     setsid "${line[@]}" </dev/null &
     pid=$!
     # asked between the trap and here: nobody has told the launcher
-    [ -z "$asked_at" ] || kill -TERM "$pid" 2>/dev/null
+    [ -z "$asked_at" ] || tell
     while kill -0 "$pid" 2>/dev/null; do
         sleep 0.5 &
         nap=$!
@@ -119,6 +184,7 @@ supervise() {
     done
     wait "$pid"
     code=$?
-    session KILL # what it left behind, on this host
+    # what it left behind, on this host
+    pkill -KILL -s "$pid" 2>/dev/null
     final_code "$code"
 }
