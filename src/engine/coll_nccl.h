@@ -20,6 +20,9 @@ enum ss_status ss_nccl_load(struct ss_nccl_api **out);
 void ss_nccl_unload(struct ss_nccl_api *api);
 /** "2.28.9", of the library that is loaded. */
 void ss_nccl_version(const struct ss_nccl_api *api, char *out, size_t size);
+/** Does it keep one launch order across communicators (2.26)? If not, the
+ * caller must chain them. */
+bool ss_nccl_orders_launches(const struct ss_nccl_api *api);
 /**
  * Before the first communicator of the process: the plan's one launch order
  * across communicators, and a log. Leaves alone what the user has set. `log`

@@ -70,6 +70,13 @@ void ss_nccl_version(const struct ss_nccl_api *api, char *out, size_t size)
                     code % 100);
 }
 
+bool ss_nccl_orders_launches(const struct ss_nccl_api *api)
+{
+    int code = 0;
+    return api->ncclGetVersion(&code) == ncclSuccess &&
+           code >= NCCL_VERSION(2, 26, 0);
+}
+
 static bool set_variable(const char *name, const char *value)
 {
     return setenv(name, value, 0) == 0;

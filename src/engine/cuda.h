@@ -96,8 +96,9 @@ struct ss_cuda {
     struct ss_cuda_op *op;
     struct ss_cuda_gemm *gemm;
     int n_gemms;
-    cudaEvent_t *mark;  /**< [SS_CUDA_MARKS] */
-    cudaEvent_t *event; /**< [slots][per_slot] */
+    bool chains, always_chains; /**< communication ops run one by one */
+    cudaEvent_t *mark;          /**< [SS_CUDA_MARKS] */
+    cudaEvent_t *event;         /**< [slots][per_slot] */
     int slots, per_slot;
     struct ss_block_record trial; /**< of the steps that check_all runs */
     uint64_t *hashes;             /**< [dp] of the replica check */
@@ -108,9 +109,10 @@ struct ss_cuda {
 
     struct ss_block_spec spec;
     struct ss_block_record *record;
-    int lane_step[SS_LANES]; /**< last step that the lane has entered */
-    int harvested;           /**< steps whose times are in the record */
-    int marked;              /**< steps marked */
+    int lane_step[SS_LANES];       /**< last step that the lane has entered */
+    int last_comm, last_comm_step; /**< enqueued, -1: none */
+    int harvested;                 /**< steps whose times are in the record */
+    int marked;                    /**< steps marked */
     struct ss_nvml_counters before;
     double clock_sum; /**< SM clock, sampled while the device works */
     int clock_samples;

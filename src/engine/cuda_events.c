@@ -16,6 +16,8 @@ static void find_roles(struct ss_cuda *self)
     bool first = true;
     self->per_slot = 0;
     for (int i = 0; i < plan->n_ops; i++)
+        self->op[i].awaited = self->chains && ss_op_is_comm(&plan->op[i]);
+    for (int i = 0; i < plan->n_ops; i++)
         for (int w = 0; w < plan->op[i].n_waits; w++)
             self->op[plan->op[i].wait[w]].awaited = true;
     for (int i = 0; i < plan->n_ops; i++) {

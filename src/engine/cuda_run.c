@@ -76,6 +76,7 @@ enum ss_status ss_cuda_block_begin(struct ss_engine *engine,
     self->spec = *spec;
     self->record = record;
     self->harvested = self->marked = 0;
+    self->last_comm = -1;
     self->clock_sum = 0;
     self->clock_samples = 0;
     for (int i = 0; i < plan->n_ops; i++)
@@ -126,6 +127,22 @@ static enum ss_status wait_inputs(struct ss_cuda *self, const struct ss_op *op,
     return SS_OK;
 }
 
+/* An NCCL that keeps no order of its own among communicators could start two
+ * ops in another order on a peer, and wait for ever. */
+static enum ss_status chain(struct ss_cuda *self, int index, int step)
+{
+    const struct ss_op *op = &self->work.plan->op[index];
+    int last = self->last_comm;
+    if (!self->chains || !ss_op_is_comm(op))
+        return SS_OK;
+    self->last_comm = index;
+    if (last >= 0)
+        SS_TRY(after(self, self->lane[op->lane],
+                     ss_cuda_end_event(self, last, self->last_comm_step)));
+    self->last_comm_step = step;
+    return SS_OK;
+}
+
 enum ss_status ss_cuda_enqueue(struct ss_engine *engine, int index, int step)
 {
     struct ss_cuda *self = ss_cuda_of(engine);
@@ -139,6 +156,7 @@ enum ss_status ss_cuda_enqueue(struct ss_engine *engine, int index, int step)
             .enqueued = ss_clock_ns();
     SS_TRY(enter_step(self, (int)op->lane, step));
     SS_TRY(wait_inputs(self, op, step));
+    SS_TRY(chain(self, index, step));
     if (sampled && mine->has_start)
         SS_TRY(
             record_event(self, stream, ss_cuda_start_event(self, index, step)));

@@ -303,6 +303,8 @@ static enum ss_status start(struct ss_cuda *self)
     SS_TRY(check_types(self));
     for (int i = 0; i < plan->n_ops; i++)
         SS_TRY(check_op(self, &plan->op[i]));
+    self->chains =
+        self->always_chains || !ss_nccl_orders_launches(self->nccl_api);
     SS_TRY(allocate(self));
     SS_TRY(ss_cuda_fill(self));
     SS_TRY(ss_cuda_fill_rest(self));

@@ -6,11 +6,11 @@ if(SS_HAVE_CUDA)
     # The rest needs a device and is skipped, with the reason, without one.
     ss_unit_test(test_gpu_kernels USES engine LIBS m LABEL gpu TIMEOUT 120
         SOURCES gpu/test_gpu_kernels.c)
-    ss_mpi_test(test_gpu_engine NP 1 2 4 8 TIMEOUT 180 USES engine LIBS m
+    ss_mpi_test(test_gpu_engine NP 1 2 4 8 16 TIMEOUT 180 USES engine LIBS m
         SOURCES gpu/test_gpu_engine.c support/rank_main.c
             support/engine_rig.c support/host_cases.c
             support/host_training.c)
-    foreach(np 1 2 4 8)
+    foreach(np 1 2 4 8 16)
         set_tests_properties(test_gpu_engine_np${np} PROPERTIES LABELS gpu
             RESOURCE_LOCK gpu)
     endforeach()
