@@ -25,7 +25,8 @@ SMALL = ("--engine null model.layers=1 model.hidden=256 model.tokens=512 "
 MANY = SMALL + ["groups.mode=both", "--sizes", "1,2,3,4",
                 "scaling.global_batch=7680"]
 # The same at wall time: some seconds.
-PACED = MANY + ["null.pace=1", "null.noise=0.01", "null.collective_ms=1"]
+PACED = MANY + ["null.pace=1", "null.noise=0.01", "null.collective_ms=1",
+                "scaling.global_batch=1536"]
 
 
 class Job:
