@@ -149,7 +149,7 @@ final_code() { # final_code LAUNCHER-CODE
         elif [ -n "$asked_at" ] && [ -d "$out.part" ]; then
             stored_code "$out.part"
             return
-        elif [ ! -d "$out.part" ]; then
+        elif [ ! -d "$out.part" ] && [ $code -le 128 ]; then
             echo "stepscale: nothing was measured: ${line[0]} ended with $code" \
                 "before the first point; what it says stands above" >&2
             [ -z "$asked_at" ] || return 11
