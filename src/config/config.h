@@ -90,6 +90,13 @@ uint64_t ss_config_hash(const struct ss_config *config);
 /** The option table for --help and results/README.md (Markdown or text). */
 enum ss_status ss_config_help(struct ss_buf *out, bool markdown);
 
+#define SS_MESSAGES_MAX 8
+#define SS_MESSAGE_SMALL 8192         /**< up to here: latency only */
+#define SS_MESSAGE_MAX (256ull << 20) /**< no message is larger */
+/** Reads probe.sizes: growing sizes in bytes, the last above the small ones. */
+enum ss_status ss_config_messages(const char *text, uint64_t *out, int max,
+                                  int *n);
+
 /** Reads scaling.modes: which of the two curves are asked for. */
 enum ss_status ss_config_modes(const char *text, bool *weak, bool *strong);
 

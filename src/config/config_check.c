@@ -60,6 +60,41 @@ static void check_modes(struct ss_resolve *resolve)
         ss_problem(resolve, "%s", ss_error_text());
 }
 
+enum ss_status ss_config_messages(const char *text, uint64_t *out, int max,
+                                  int *n)
+{
+    char item[32];
+    uint64_t last = 0;
+    const char *list = text;
+    *n = 0;
+    while (ss_list_next(&list, item, sizeof item)) {
+        uint64_t bytes;
+        if (ss_parse_bytes(item, &bytes) != SS_OK || bytes <= last ||
+            bytes > SS_MESSAGE_MAX || *n == max)
+            return ss_fail(SS_ERR_CONFIG,
+                           "probe.sizes: \"%.100s\" is not a list of at most "
+                           "%d growing sizes up to 256M, such as 8,64k,4M",
+                           text, max);
+        last = bytes;
+        out[(*n)++] = bytes;
+    }
+    if (last <= SS_MESSAGE_SMALL)
+        return ss_fail(SS_ERR_CONFIG,
+                       "probe.sizes: \"%.100s\" holds no size above 8k, which "
+                       "bandwidth needs",
+                       text);
+    return SS_OK;
+}
+
+static void check_messages(struct ss_resolve *resolve)
+{
+    uint64_t bytes[SS_MESSAGES_MAX];
+    int n;
+    if (ss_config_messages(resolve->config.probe_sizes, bytes, SS_MESSAGES_MAX,
+                           &n) != SS_OK)
+        ss_problem(resolve, "%s", ss_error_text());
+}
+
 static void check_sizes(struct ss_resolve *resolve)
 {
     if (ss_sizes_check_syntax(resolve->config.scaling_sizes) != SS_OK)
@@ -142,6 +177,7 @@ void ss_config_check(struct ss_resolve *resolve)
 {
     check_layout(resolve);
     check_sizes(resolve);
+    check_messages(resolve);
     check_modes(resolve);
     check_measure(resolve);
     check_faults(resolve);

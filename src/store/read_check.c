@@ -169,6 +169,22 @@ static bool check_others(const struct ss_point_data *p, const struct verdict *v)
     return true;
 }
 
+static bool check_pairs(const struct ss_point_data *p, const struct verdict *v)
+{
+    const char *table = ss_table_pair.name;
+    for (int64_t i = 0; i < p->n_pairs; i++) {
+        const struct ss_pair_row *r = &p->pair[i];
+        if (!IN_ROW(v, table, i, "a", r->a, 0, INT32_MAX) ||
+            !IN_ROW(v, table, i, "b", r->b, 0, INT32_MAX) ||
+            !IN_ROW(v, table, i, "pass", r->pass, 0, 2) ||
+            !IN_ROW(v, table, i, "round", r->round, 0, INT32_MAX) ||
+            !IN_ROW(v, table, i, "bytes", r->bytes, 1, INT64_MAX) ||
+            !IN_ROW(v, table, i, "messages", r->messages, 1, INT64_MAX))
+            return false;
+    }
+    return true;
+}
+
 bool ss_check_point(const struct ss_point_data *point, char *wrong, size_t size)
 {
     const struct verdict verdict = {.wrong = wrong, .size = size};
@@ -178,7 +194,8 @@ bool ss_check_point(const struct ss_point_data *point, char *wrong, size_t size)
            within(v, "the number of steps", point->n_steps, 0, INT64_MAX) &&
            check_meta(&point->meta, point->n_ranks, v) &&
            check_ranks(point, v) && check_blocks(point, v) &&
-           check_terms(point, v) && check_others(point, v);
+           check_terms(point, v) && check_others(point, v) &&
+           check_pairs(point, v);
 }
 
 bool ss_check_run(const struct ss_run_data *run, char *wrong, size_t size)
@@ -208,6 +225,14 @@ bool ss_check_point_in_run(const struct ss_run_data *run,
     for (int64_t i = 0; i < point->n_nets; i++) {
         if (!IN_ROW(v, ss_table_net.name, i, "node", point->net[i].node, 0,
                     run->n_nodes - 1))
+            return false;
+    }
+    for (int64_t i = 0; i < point->n_pairs; i++) {
+        const struct ss_pair_row *r = &point->pair[i];
+        bool nodes = strcmp(r->level, "node") == 0;
+        int64_t last = (nodes ? run->n_nodes : run->n_ranks) - 1;
+        if (!IN_ROW(v, ss_table_pair.name, i, "a", r->a, 0, last) ||
+            !IN_ROW(v, ss_table_pair.name, i, "b", r->b, 0, last))
             return false;
     }
     return true;

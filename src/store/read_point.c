@@ -89,6 +89,10 @@ static enum ss_status read_all(const struct ss_h5_place *place,
     SS_TRY(read_flat(place, &ss_table_check, &rows, &n));
     p->check = rows;
     p->n_checks = (int)n;
+    if (ss_h5_has(place, ss_table_pair.name)) {
+        SS_TRY(read_flat(place, &ss_table_pair, &rows, &p->n_pairs));
+        p->pair = rows;
+    }
     if (!ss_check_point(p, wrong, sizeof wrong))
         return ss_h5_damaged(place, "", wrong);
     return SS_OK;

@@ -19,6 +19,7 @@ void ss_point_data_free(struct ss_point_data *point)
     ss_free(point->terms);
     ss_free(point->net);
     ss_free(point->check);
+    ss_free(point->pair);
     *point = (struct ss_point_data){0};
 }
 

@@ -46,6 +46,11 @@ struct ss_net_row {
 #include "store/schema.def"
 #undef SS_TABLE_NET
 };
+struct ss_pair_row {
+#define SS_TABLE_PAIR
+#include "store/schema.def"
+#undef SS_TABLE_PAIR
+};
 struct ss_check_row {
 #define SS_TABLE_CHECK
 #include "store/schema.def"
@@ -93,7 +98,12 @@ struct ss_point_data {
     struct ss_net_row *net;
     int n_checks;
     struct ss_check_row *check;
+    int64_t n_pairs;
+    struct ss_pair_row *pair; /**< of `probe`; of `run` none */
 };
+
+/** The mode of a point that holds pairs and no steps. */
+#define SS_MODE_PAIRS "pairs"
 
 static inline uint64_t ss_point_step(const struct ss_point_data *p, int rank,
                                      int64_t column)

@@ -63,6 +63,13 @@ static const struct ss_column net_columns[] = {
 #undef SS_TABLE_NET
 };
 #undef ROW
+#define ROW struct ss_pair_row
+static const struct ss_column pair_columns[] = {
+#define SS_TABLE_PAIR
+#include "store/schema.def"
+#undef SS_TABLE_PAIR
+};
+#undef ROW
 #define ROW struct ss_check_row
 static const struct ss_column check_columns[] = {
 #define SS_TABLE_CHECK
@@ -134,6 +141,9 @@ TABLE(ss_table_terms, "terms",
       terms_columns, struct ss_terms_row, false);
 TABLE(ss_table_net, "net", "bytes at each network interface of each node",
       net_columns, struct ss_net_row, false);
+TABLE(ss_table_pair, "pairs",
+      "one row a timed batch between two nodes or devices", pair_columns,
+      struct ss_pair_row, true);
 TABLE(ss_table_check, "checks", "outcome of each verification", check_columns,
       struct ss_check_row, false);
 TABLE(ss_table_rank, "ranks", "where each logical rank ran", rank_columns,

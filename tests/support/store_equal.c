@@ -67,6 +67,14 @@ EQUAL(ss_net_row, equal_net)
 #undef SS_TABLE_NET
     return same;
 }
+EQUAL(ss_pair_row, equal_pair)
+{
+    bool same = true;
+#define SS_TABLE_PAIR
+#include "store/schema.def"
+#undef SS_TABLE_PAIR
+    return same;
+}
 EQUAL(ss_check_row, equal_check)
 {
     bool same = true;
@@ -120,6 +128,7 @@ bool sample_points_equal(const struct ss_point_data *a,
     ROWS_EQUAL(n_blocks, block, equal_block)
     ROWS_EQUAL(n_terms, terms, equal_terms)
     ROWS_EQUAL(n_nets, net, equal_net)
+    ROWS_EQUAL(n_pairs, pair, equal_pair)
     ROWS_EQUAL(n_checks, check, equal_check)
     for (int64_t i = 0; i < pairs; i++) {
         if (!equal_block_rank(&a->block_rank[i], &b->block_rank[i]))

@@ -72,6 +72,13 @@ static void fill_net(struct ss_net_row *row, uint64_t seed)
 #include "store/schema.def"
 #undef SS_TABLE_NET
 }
+static void fill_pair(struct ss_pair_row *row, uint64_t seed)
+{
+    uint64_t column = 450;
+#define SS_TABLE_PAIR
+#include "store/schema.def"
+#undef SS_TABLE_PAIR
+}
 static void fill_check(struct ss_check_row *row, uint64_t seed)
 {
     uint64_t column = 500;
@@ -182,6 +189,16 @@ static void sample_rest(struct sample_shape shape, struct ss_point_data *p)
     p->net = need(4, sizeof *p->net);
     p->n_checks = 2 * shape.ranks;
     p->check = need((size_t)p->n_checks, sizeof *p->check);
+    p->n_pairs = 2;
+    p->pair = need(2, sizeof *p->pair);
+    for (int i = 0; i < p->n_pairs; i++) {
+        fill_pair(&p->pair[i], (uint64_t)i);
+        p->pair[i].a = i;
+        p->pair[i].b = 1 - i;
+        p->pair[i].pass = i;
+        p->pair[i].bytes++;
+        p->pair[i].messages++;
+    }
     for (int i = 0; i < p->n_nets; i++) {
         fill_net(&p->net[i], (uint64_t)i);
         p->net[i].node = i % 2;
