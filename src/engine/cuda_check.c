@@ -85,7 +85,7 @@ static enum ss_status prepare(struct ss_cuda *self, const struct trial *t)
 {
     cudaStream_t stream = self->lane[SS_LANE_COMPUTE];
     bool in_place = t->op->kind == SS_OP_ALL_REDUCE;
-    void *sent = in_place ? t->call.recv : (void *)(uintptr_t)t->call.send;
+    void *sent = in_place ? t->call.recv : ss_cuda_at(self, t->op->a);
     size_t bytes = (size_t)t->received * ss_dtype_size(t->call.dtype);
     if (!in_place)
         SS_TRY(ss_cuda_said(

@@ -47,18 +47,26 @@ static int64_t spread(int i, int count, int64_t n)
     return count > 1 ? (n - 1) * i / (count - 1) : 0;
 }
 
+/* `n` elements at ref + first, `stride` apart. */
+struct line {
+    struct ss_ref ref;
+    uint64_t first, stride, n;
+};
+
 static enum ss_status fetch(struct ss_cuda *self, const struct slice *s,
-                            struct ss_ref ref, uint64_t first, uint64_t stride,
-                            uint64_t n, double *out)
+                            const struct line *line, double *out)
 {
-    SS_TRY(ss_cuda_said(
-        self,
-        ss_kernel_gather(ss_cuda_at(self, ref), ss_cuda_type(self, ref), first,
-                         stride, n, s->device, self->lane[SS_LANE_COMPUTE]),
-        "fetch operands"));
+    SS_TRY(
+        ss_cuda_said(self,
+                     ss_kernel_gather(ss_cuda_at(self, line->ref),
+                                      ss_cuda_type(self, line->ref),
+                                      line->first, line->stride, line->n,
+                                      s->device, self->lane[SS_LANE_COMPUTE]),
+                     "fetch operands"));
     SS_TRY(ss_cuda_wait_lane(self, SS_LANE_COMPUTE));
     return ss_cuda_said(self,
-                        (int)cudaMemcpy(out, s->device, n * sizeof(double),
+                        (int)cudaMemcpy(out, s->device,
+                                        line->n * sizeof(double),
                                         cudaMemcpyDeviceToHost),
                         "fetch operands");
 }
@@ -70,13 +78,15 @@ static enum ss_status fetch_operands(struct ss_cuda *self,
     uint64_t m = (uint64_t)op->m, n = (uint64_t)op->n, k = (uint64_t)op->k;
     for (int i = 0; i < s->rows; i++) {
         uint64_t row = (uint64_t)spread(i, s->rows, op->m);
-        SS_TRY(fetch(self, s, op->a, op->ta ? row : row * k, op->ta ? m : 1, k,
-                     s->a + (uint64_t)i * k));
+        const struct line a = {op->a, op->ta ? row : row * k, op->ta ? m : 1,
+                               k};
+        SS_TRY(fetch(self, s, &a, s->a + (uint64_t)i * k));
     }
     for (int i = 0; i < s->cols; i++) {
         uint64_t col = (uint64_t)spread(i, s->cols, op->n);
-        SS_TRY(fetch(self, s, op->b, op->tb ? col * k : col, op->tb ? 1 : n, k,
-                     s->b + (uint64_t)i * k));
+        const struct line b = {op->b, op->tb ? col * k : col, op->tb ? 1 : n,
+                               k};
+        SS_TRY(fetch(self, s, &b, s->b + (uint64_t)i * k));
     }
     return SS_OK;
 }
@@ -107,9 +117,14 @@ static double half_unit(enum ss_dtype dtype)
     }
 }
 
-static bool close_enough(const struct ss_cuda *self, const struct ss_op *op,
-                         const double *a, const double *b, double got,
-                         bool exact, double *want)
+/* The element as it should be, and what it may be off. */
+struct wanted {
+    double value, allowed;
+};
+
+static struct wanted multiply(const struct ss_cuda *self,
+                              const struct ss_op *op, const double *a,
+                              const double *b, bool exact)
 {
     enum ss_dtype type = ss_cuda_type(self, op->c);
     double sum = 0, magnitude = 0;
@@ -117,12 +132,12 @@ static bool close_enough(const struct ss_cuda *self, const struct ss_op *op,
         sum += a[i] * b[i];
         magnitude += fabs(a[i] * b[i]);
     }
-    *want = ss_twin_round(type, sum);
     if (exact)
-        return got == *want;
-    double allowed = accumulation(self, op) * magnitude +
-                     2 * half_unit(type) * fabs(sum) + 0x1p-24;
-    return fabs(got - sum) <= allowed;
+        return (struct wanted){.value = ss_twin_round(type, sum)};
+    return (struct wanted){.value = sum,
+                           .allowed = accumulation(self, op) * magnitude +
+                                      2 * half_unit(type) * fabs(sum) +
+                                      0x1p-24};
 }
 
 static enum ss_status compare(struct ss_cuda *self, const struct ss_op *op,
@@ -133,16 +148,18 @@ static enum ss_status compare(struct ss_cuda *self, const struct ss_op *op,
     for (int i = 0; i < s->rows * s->cols; i++) {
         int64_t row = spread(i / s->cols, s->rows, op->m);
         int64_t col = spread(i % s->cols, s->cols, op->n);
-        double got, want;
-        SS_TRY(
-            fetch(self, s, op->c, (uint64_t)(row * op->n + col), 1, 1, &got));
-        if (close_enough(self, op, s->a + (uint64_t)(i / s->cols) * k,
-                         s->b + (uint64_t)(i % s->cols) * k, got, exact, &want))
+        const double *a = s->a + (uint64_t)(i / s->cols) * k;
+        const double *b = s->b + (uint64_t)(i % s->cols) * k;
+        const struct line c = {op->c, (uint64_t)(row * op->n + col), 1, 1};
+        double got;
+        SS_TRY(fetch(self, s, &c, &got));
+        struct wanted want = multiply(self, op, a, b, exact);
+        if (fabs(got - want.value) <= want.allowed)
             continue;
         *ok = false;
         ss_check_add(sink, "gemm", false,
                      "%s: element %lld,%lld is %.9g, expected %.9g%s", op->name,
-                     (long long)row, (long long)col, got, want,
+                     (long long)row, (long long)col, got, want.value,
                      exact ? " exactly" : "");
         return SS_OK;
     }
