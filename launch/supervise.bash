@@ -157,8 +157,8 @@ final_code() { # final_code LAUNCHER-CODE
         fi
     fi
     [ -z "$asked_at" ] || return 11
-    echo "stepscale: a rank was lost: ${line[0]} ended with $code" \
-        "${out:+; finished points: stepscale report $out.part}" >&2
+    echo "stepscale: a rank was lost: ${line[0]} ended with" \
+        "$code${out:+; finished points: stepscale report $out.part}" >&2
     return 13
 }
 
