@@ -5,12 +5,9 @@
  * that can fail on one rank is agreed on, so that the user hears one sentence
  * and no rank is left waiting.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,36 +15,8 @@
 #include "base/units.h"
 #include "cluster/agree.h"
 #include "engine/cuda_distinct.h"
+#include "health/record.h"
 #include "sweep/context.h"
-
-/** Two builds in one job give numbers that mean nothing. */
-static uint64_t program_hash(void)
-{
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    XXH64_state_t *state = XXH64_createState();
-    static _Thread_local char block[1 << 16]; /* ranks may be threads */
-    uint64_t hash = 0;
-    ssize_t n;
-
-    if (fd >= 0 && state) {
-        XXH64_reset(state, 0);
-        while ((n = read(fd, block, sizeof(block))) > 0)
-            XXH64_update(state, block, (size_t)n);
-        hash = XXH64_digest(state);
-    }
-    XXH64_freeState(state);
-    if (fd >= 0)
-        close(fd);
-    return hash;
-}
-
-static enum ss_status agree_program_all(struct ss_context *context)
-{
-    SS_TRY(ss_agree_word_all(context->launcher, program_hash(),
-                             "stepscale binary"));
-    return ss_agree_word_all(context->launcher, ss_config_hash(context->config),
-                             "configuration");
-}
 
 /** cuda where it is built in and every rank has a device, host where none has;
  * a rank without one among others is an error, and not a slower run. */
@@ -189,7 +158,7 @@ enum ss_status ss_context_open_all(struct ss_rt *rt,
 {
     *context = (struct ss_context){
         .args = args, .config = args->config, .launcher = rt};
-    SS_TRY(agree_program_all(context));
+    SS_TRY(ss_record_program_all(rt, ss_config_hash(args->config)));
     SS_TRY(open_engine_all(context));
     SS_TRY(order_ranks_all(context));
     SS_TRY(ss_agree_all(context->world, plan_points(context)));

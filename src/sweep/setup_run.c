@@ -7,106 +7,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <uuid/uuid.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cluster/agree.h"
+#include "health/record.h"
 #include "store/provenance.h"
 #include "sweep/context.h"
-
-static void rank_row(const struct ss_context *context, int rank, double memory,
-                     struct ss_rank_row *row)
-{
-    const struct ss_place *place = &context->topology.place[rank];
-
-    *row = (struct ss_rank_row){
-        .rank = rank,
-        .mpi_rank = place->mpi_rank,
-        .node = place->node,
-        .local_rank = place->local_rank,
-        .domain = place->domain,
-        .device = place->device,
-        .cores = place->cores,
-        .sharers = place->sharers,
-        .memory_bytes = memory,
-    };
-    ss_copy(row->host, sizeof(row->host), place->host);
-    ss_copy(row->device_name, sizeof(row->device_name), place->device_name);
-    ss_copy(row->uuid, sizeof(row->uuid), place->uuid);
-    ss_copy(row->bus_id, sizeof(row->bus_id), place->bus_id);
-    ss_copy(row->cpuset, sizeof(row->cpuset), place->cpuset);
-}
-
-static enum ss_status fill_ranks(struct ss_context *context,
-                                 const double *memory)
-{
-    struct ss_run_data *run = &context->run;
-    const struct ss_topology *topology = &context->topology;
-
-    run->rank = ss_alloc((size_t)topology->ranks, sizeof(*run->rank), "ranks");
-    run->node = ss_alloc((size_t)topology->nodes, sizeof(*run->node), "nodes");
-    if (!run->rank || !run->node)
-        return SS_ERR_NO_MEMORY;
-    run->n_ranks = topology->ranks;
-    run->n_nodes = topology->nodes;
-    SS_ASSERT(memory);
-    for (int i = 0; i < topology->ranks; i++) {
-        const struct ss_place *place = &topology->place[i];
-        rank_row(context, i, memory[i], &run->rank[i]);
-        ss_copy(run->node[place->node].boot_id, sizeof(run->node[0].boot_id),
-                place->boot_id);
-    }
-    for (int i = 0; i < topology->nodes; i++)
-        ss_copy(run->node[i].name, sizeof(run->node[0].name),
-                topology->node_name[i]);
-    return SS_OK;
-}
-
-/** Splits the gathered texts and diffs them. */
-static enum ss_status diff_texts(struct ss_run_data *run, char *all,
-                                 const size_t *lens, int n)
-{
-    const char **text = ss_alloc((size_t)n, sizeof(*text), "variables");
-    enum ss_status status;
-    size_t at = 0;
-
-    if (!text)
-        return SS_ERR_NO_MEMORY;
-    SS_ASSERT(all && lens);
-    for (int i = 0; i < n; i++) {
-        text[i] = all + at; /* each was sent with its NUL */
-        at += lens[i];
-    }
-    status = ss_variables_diff(text, n, &run->variable, &run->n_variables);
-    ss_free(text);
-    return status;
-}
-
-static enum ss_status gather_variables(struct ss_context *context)
-{
-    struct ss_rt *world = context->world;
-    size_t *lens = ss_alloc((size_t)world->size, sizeof(*lens), "lengths");
-    struct ss_buf mine;
-    void *all = NULL;
-    enum ss_status status;
-
-    ss_buf_init(&mine, 1 << 20);
-    status = lens ? ss_variables_collect(*context->args->environment, &mine)
-                  : SS_ERR_NO_MEMORY;
-    if (status == SS_OK)
-        status = ss_buf_status(&mine);
-    status = ss_agree_all(world, status);
-    if (status == SS_OK)
-        status = ss_gatherv_all(world, ss_buf_text(&mine), mine.len + 1, &all,
-                                lens, 0);
-    if (status == SS_OK && world->rank == 0)
-        status = diff_texts(&context->run, all, lens, world->size);
-    ss_free(all);
-    ss_free(lens);
-    ss_buf_free(&mine);
-    return ss_agree_all(world, status);
-}
 
 static enum ss_status fill_texts(struct ss_context *context)
 {
@@ -181,16 +88,8 @@ static enum ss_status fill_root(struct ss_context *context,
 
     fill_scalars(context);
     SS_TRY(fill_texts(context));
-    SS_TRY(fill_ranks(context, memory));
+    SS_TRY(ss_record_places(&context->topology, memory, run));
     return ss_versions_collect(mpi, &run->versions, &run->n_versions);
-}
-
-static void make_run_id(char *out)
-{
-    uuid_t id;
-
-    uuid_generate_random(id);
-    uuid_unparse_lower(id, out);
 }
 
 enum ss_status ss_provenance_all(struct ss_context *context)
@@ -206,10 +105,11 @@ enum ss_status ss_provenance_all(struct ss_context *context)
     if (status == SS_OK && world->rank == 0)
         status = fill_root(context, memory);
     if (world->rank == 0)
-        make_run_id(context->run.run_id);
+        ss_record_run_id(context->run.run_id);
     ss_free(memory);
     SS_TRY(ss_agree_all(world, status));
     SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),
                         0));
-    return gather_variables(context);
+    return ss_record_variables_all(world, *context->args->environment,
+                                   &context->run);
 }
