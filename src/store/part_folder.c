@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -20,6 +21,21 @@
 
 #define LAST_WORDS_MAX ((size_t)64 * 1024)
 #define ROOM "store"
+
+void ss_out_choose(const char *asked, const char *run_id, char *out,
+                   size_t size)
+{
+    char stamp[32] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+    if (asked[0]) {
+        ss_copy(out, size, asked);
+        return;
+    }
+    if (localtime_r(&now, &tm))
+        strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
+    ss_format(out, size, "stepscale-%s-%.8s.h5", stamp, run_id);
+}
 
 bool ss_part_folder(const char *out, char *folder, size_t size)
 {
@@ -46,7 +62,7 @@ bool ss_part_parse_name(const char *name, int *index)
 }
 
 /* Fails while the disk is full or read-only, before anything is measured. */
-static enum ss_status prove_writable(const char *folder)
+enum ss_status ss_part_prove_writable(const char *folder)
 {
     static const char text[] = "stepscale\n";
     enum ss_status status = SS_OK;
@@ -86,7 +102,7 @@ enum ss_status ss_part_create(const char *out)
                            folder, out);
         return ss_disk_fail("create folder", folder, errno);
     }
-    status = prove_writable(folder);
+    status = ss_part_prove_writable(folder);
     if (status == SS_OK)
         status = ss_disk_sync_folder(folder);
     if (status != SS_OK)
@@ -225,21 +241,25 @@ static int is_leftover(const struct dirent *entry)
            strcmp(entry->d_name, "last-call.tmp") == 0;
 }
 
-void ss_part_remove(const char *folder, const struct ss_part_list *parts)
+void ss_part_tidy(const char *folder)
 {
     struct dirent **names = NULL;
-    char part[32];
-    int n;
-    for (int i = 0; i < parts->n; i++) {
-        ss_format(part, sizeof part, "%04d.h5", parts->index[i]);
-        remove_file(folder, part);
-    }
-    n = scandir(folder, &names, is_leftover, NULL);
+    int n = scandir(folder, &names, is_leftover, NULL);
     for (int i = 0; i < n; i++) {
         remove_file(folder, names[i]->d_name);
         free(names[i]);
     }
     free(names);
+}
+
+void ss_part_remove(const char *folder, const struct ss_part_list *parts)
+{
+    char part[32];
+    for (int i = 0; i < parts->n; i++) {
+        ss_format(part, sizeof part, "%04d.h5", parts->index[i]);
+        remove_file(folder, part);
+    }
+    ss_part_tidy(folder);
     if (rmdir(folder) < 0)
         ss_log(SS_LOG_WARN, ROOM,
                "folder %s stays, because it holds files of other origin: %s",

@@ -15,6 +15,10 @@
 
 /** "<out>.part"; out is the result file's name. */
 bool ss_part_folder(const char *out, char *folder, size_t size);
+/** The result file's name: as asked, else
+ * "stepscale-20260131-093000-1a2b3c4d.h5". */
+void ss_out_choose(const char *asked, const char *run_id, char *out,
+                   size_t size);
 /**
  * Makes the folder. SS_ERR_CONFIG when the file or the folder of an earlier
  * run stands there (names --resume and merge); SS_ERR_IO when the parent is
@@ -27,6 +31,15 @@ enum ss_status ss_part_write_run(const char *out,
 /** Writes NNNN.h5 for point->meta.index. */
 enum ss_status ss_part_write_point(const char *out, const char *run_id,
                                    const struct ss_point_data *point);
+
+/** The result file that PATH (itself, or its .part folder) stands for. */
+enum ss_status ss_resume_out(const char *path, char *out, size_t size);
+/**
+ * Makes `<out>.part` ready for more points of the same run: a merged file is
+ * taken apart again (and kept as `<out>.before`), unfinished parts and last
+ * words are removed.
+ */
+enum ss_status ss_part_resume(const char *out);
 
 /** What a reader wants of the points: all, or no samples (meta only). */
 enum ss_read_depth { SS_READ_META, SS_READ_ALL };

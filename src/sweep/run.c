@@ -5,7 +5,6 @@
  * asks to stop, or something breaks. Must not know what the numbers mean.
  */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -13,23 +12,17 @@
 #include "base/mem.h"
 #include "cluster/agree.h"
 #include "sweep/context.h"
+#include "sweep/resume.h"
 #include "sweep/samples.h"
 
-/** "./stepscale-20260131-093000-1a2b3c4d.h5" unless given. */
 static void choose_out(struct ss_context *context)
 {
-    char stamp[32] = "";
-    time_t now = time(NULL);
-    struct tm tm;
-
-    if (context->config->out_file[0]) {
-        ss_copy(context->out, sizeof(context->out), context->config->out_file);
-    } else {
-        if (localtime_r(&now, &tm))
-            strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &tm);
-        ss_format(context->out, sizeof(context->out), "stepscale-%s-%.8s.h5",
-                  stamp, context->run.run_id);
-    }
+    if (context->args->resume) /* read before, so it is not too long */
+        (void)ss_resume_out(context->args->resume, context->out,
+                            sizeof(context->out));
+    else
+        ss_out_choose(context->config->out_file, context->run.run_id,
+                      context->out, sizeof(context->out));
     ss_part_folder(context->out, context->folder, sizeof(context->folder));
 }
 
@@ -60,6 +53,8 @@ static enum ss_status create_folder(struct ss_context *context)
 {
     enum ss_status status;
 
+    if (context->args->resume)
+        return ss_part_resume(context->out);
     SS_TRY(ss_part_create(context->out));
     status = ss_part_write_run(context->out, &context->run);
     if (status != SS_OK)
@@ -75,6 +70,44 @@ static int64_t idle_deadline(const struct ss_config *config)
     if (config->deadline_block == 0)
         return automatic;
     return config->deadline_block > least ? config->deadline_block : least;
+}
+
+/** Rank 0: is this the earlier run's job, and what is missing of it? */
+static enum ss_status compare_runs(struct ss_context *context)
+{
+    const struct ss_run_data *before = context->args->before;
+    char text[96];
+
+    SS_TRY(ss_resume_compare(context->config, &context->run, before));
+    int missing = ss_resume_mark(before, &context->sweep);
+    if (missing == 0 && before->end_reason[0] == '\0' &&
+        before->verdict_code >= 0)
+        return ss_fail(SS_ERR_CONFIG, "%s is complete: nothing to resume",
+                       context->args->resume);
+    ss_copy(context->run.run_id, sizeof(context->run.run_id), before->run_id);
+    ss_format(text, sizeof(text), "resuming: %d of %d points are missing\n",
+              missing, context->sweep.n);
+    if (context->args->announce)
+        context->args->announce(text);
+    return SS_OK;
+}
+
+/** The earlier run's id, and the points that it has. */
+static enum ss_status resume_all(struct ss_context *context)
+{
+    struct ss_rt *world = context->world;
+    struct ss_sweep *sweep = &context->sweep;
+    size_t bytes = (size_t)sweep->n * sizeof(*sweep->point);
+    enum ss_status status = SS_OK;
+
+    if (!context->args->resume)
+        return SS_OK;
+    if (world->rank == 0)
+        status = compare_runs(context);
+    SS_TRY(ss_agree_all(world, status));
+    SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),
+                        0));
+    return ss_bcast_all(world, sweep->point, bytes, 0);
 }
 
 /** Output folder and watchdog: from here on something may be lost. */
@@ -266,7 +299,8 @@ static enum ss_status share_all(struct ss_context *context, int at,
 
     SS_TRY(ss_allreduce_all(context->world, &used, 1, SS_DT_I64, SS_RED_MAX));
     for (int i = at; i < context->sweep.n; i++)
-        left += context->sweep.point[i].tokens != 0;
+        left += context->sweep.point[i].tokens != 0 &&
+                !context->sweep.point[i].done;
     *out = (context->budget_ns - used) / (left > 0 ? left : 1);
     if (context->config->measure_max_seconds > 0 &&
         *out > context->config->measure_max_seconds)
@@ -280,6 +314,8 @@ static enum ss_status one_point(struct ss_context *context, int at)
     struct ss_point_row meta;
     int64_t share;
 
+    if (point->done)
+        return SS_OK;
     SS_TRY(ss_meet_or_stop_all(context, context->world, SS_OK));
     SS_TRY(share_all(context, at, &share));
     describe_point(context, point, &meta);
@@ -357,6 +393,7 @@ enum ss_status ss_sweep_run_all(struct ss_rt *rt,
     if (args->dry_run)
         goto out;
     SS_TRY_GOTO(ss_provenance_all(&context), status, out);
+    SS_TRY_GOTO(resume_all(&context), status, out);
     SS_TRY_GOTO(begin_output_all(&context), status, out);
     ss_copy(outcome->out, sizeof(outcome->out), context.out);
     ss_copy(outcome->run_id, sizeof(outcome->run_id), context.run.run_id);
