@@ -24,6 +24,7 @@ enum {
     KEY_RANKS,
     KEY_RANK,
     KEY_CHECK,
+    KEY_RESUME,
     KEY_ALIAS /* + index into aliases */
 };
 
@@ -201,6 +202,9 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     case KEY_RANK:
         set_count(parse, arg, &cli->rank);
         return 0;
+    case KEY_RESUME:
+        cli->resume = arg;
+        return 0;
     case KEY_CHECK:
         cli->check = true;
         return 0;
@@ -234,6 +238,12 @@ static void fill_options(unsigned options, struct argp_option *out)
         {"log-ranks", KEY_LOG_RANKS, "LIST", 0,
          "ranks that log at that level: all, none or 0,5 (default 0)", 2},
     };
+    static const struct argp_option resume[] = {
+        {"resume", KEY_RESUME, "FILE", 0,
+         "go on with an earlier run: measure only the points that FILE (or "
+         "its .part folder) lacks",
+         2},
+    };
     static const struct argp_option report[] = {
         {"format", KEY_FORMAT, "FORMAT", 0, "text, json or csv", 3},
         {"ranks", KEY_RANKS, "WHICH", 0, "worst, all or none", 3},
@@ -253,6 +263,7 @@ static void fill_options(unsigned options, struct argp_option *out)
     out[n++] = (list)[i]
     TAKE(SS_CLI_CONFIG, config);
     TAKE(SS_CLI_RUN, run);
+    TAKE(SS_CLI_RESUME, resume);
     TAKE(SS_CLI_REPORT, report);
     TAKE(SS_CLI_PLAN, plan);
 #undef TAKE
@@ -292,6 +303,15 @@ enum ss_status ss_cli_parse(const char *command, unsigned options, int argc,
     return parse.status;
 }
 
+/** A file's bytes, or the configuration of a run that is resumed. */
+static enum ss_status yaml_bytes(const struct ss_cli *cli, struct ss_buf *yaml)
+{
+    if (cli->config_file)
+        return ss_read_file(cli->config_file, SS_CONFIG_FILE_MAX, yaml);
+    ss_buf_append(yaml, cli->yaml, strlen(cli->yaml));
+    return ss_buf_status(yaml);
+}
+
 /** Rank 0 reads the file; all get the same bytes and parse the same text. */
 static enum ss_status read_yaml_all(const struct ss_cli *cli, struct ss_rt *rt,
                                     struct ss_buf *yaml)
@@ -300,9 +320,9 @@ static enum ss_status read_yaml_all(const struct ss_cli *cli, struct ss_rt *rt,
     int64_t len = 0;
 
     if (!rt)
-        return ss_read_file(cli->config_file, SS_CONFIG_FILE_MAX, yaml);
+        return yaml_bytes(cli, yaml);
     if (rt->rank == 0) {
-        status = ss_read_file(cli->config_file, SS_CONFIG_FILE_MAX, yaml);
+        status = yaml_bytes(cli, yaml);
         len = (int64_t)yaml->len;
     }
     SS_TRY(ss_agree_all(rt, status));
@@ -332,7 +352,8 @@ enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
                                  struct ss_config *out)
 {
     struct ss_buf yaml, problems;
-    struct ss_config_sources sources = {.yaml_name = cli->config_file,
+    const char *name = cli->config_file ? cli->config_file : cli->resume;
+    struct ss_config_sources sources = {.yaml_name = name,
                                         .environment = environ,
                                         .settings = cli->setting,
                                         .n_settings = cli->n_settings};
@@ -340,7 +361,7 @@ enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
 
     ss_buf_init(&yaml, SS_CONFIG_FILE_MAX + 1);
     ss_buf_init(&problems, 1 << 20);
-    if (cli->config_file) {
+    if (name) {
         SS_TRY_GOTO(read_yaml_all(cli, rt, &yaml), status, out);
         sources.yaml = ss_buf_text(&yaml);
         sources.yaml_len = yaml.len;

@@ -22,6 +22,8 @@ struct ss_cli {
     char alias[32][SS_TEXT_MAX]; /**< room for --model X as model.preset=X */
     size_t n_aliases;
     const char *engine; /**< NULL: auto */
+    const char *resume; /**< run: path of the earlier run, NULL: a new one */
+    const char *yaml;   /**< rank 0: its configuration; NULL: config_file's */
     bool dry_run, check, help;
     enum ss_log_level log_level;
     const char *log_ranks;
@@ -39,7 +41,8 @@ enum ss_cli_options {
     SS_CLI_RUN = 2,    /**< --engine, --out, --dry-run, logs */
     SS_CLI_REPORT = 4, /**< --format, --ranks, --check */
     SS_CLI_PLAN = 8,   /**< --ranks N, --rank R */
-    SS_CLI_OUT = 16    /**< positional words */
+    SS_CLI_OUT = 16,   /**< positional words */
+    SS_CLI_RESUME = 64 /**< --resume */
 };
 
 /**

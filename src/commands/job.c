@@ -159,15 +159,55 @@ static enum ss_status agree_options_all(struct ss_rt *rt,
 
     hash = add_word(hash, cli->config_file);
     hash = add_word(hash, cli->engine);
+    hash = add_word(hash, cli->resume);
     hash = add_word(hash, cli->dry_run ? "dry" : "");
     hash = add_word(hash, cli->help ? "help" : "");
     return ss_agree_word_all(rt, hash,
-                             "--config, --engine, --dry-run or --help");
+                             "--config, --engine, --resume, --dry-run or "
+                             "--help");
+}
+
+/** It writes where it wrote before. */
+static enum ss_status refuse_out(const struct ss_cli *cli)
+{
+    for (size_t i = 0; i < cli->n_settings; i++)
+        if (strncmp(cli->setting[i], "out.file=", 9) == 0)
+            return ss_fail(SS_ERR_CONFIG,
+                           "--resume goes on in %s itself: leave --out away",
+                           cli->resume);
+    return SS_OK;
+}
+
+/** What the earlier run was asked for holds again: rank 0 reads it. */
+static enum ss_status resume_all(struct ss_rt *rt, struct ss_cli *cli,
+                                 struct ss_run_data *before)
+{
+    static char engine[sizeof(before->engine)];
+    enum ss_status status = SS_OK;
+
+    if (!cli->resume)
+        return SS_OK;
+    status = refuse_out(cli);
+    if (status == SS_OK && rt->rank == 0)
+        status = ss_run_read(cli->resume, SS_READ_META, before, NULL);
+    /* sizes of the earlier run may not even fit this world */
+    if (status == SS_OK && rt->rank == 0 && before->n_ranks != rt->size)
+        status = ss_fail(SS_ERR_CONFIG,
+                         "cannot resume: the number of ranks is %d now and "
+                         "was %d",
+                         rt->size, before->n_ranks);
+    SS_TRY(ss_agree_all(rt, status));
+    ss_copy(engine, sizeof(engine), before->engine);
+    SS_TRY(ss_bcast_all(rt, engine, sizeof(engine), 0));
+    if (!cli->engine)
+        cli->engine = engine;
+    cli->yaml = before->config_yaml ? before->config_yaml : "";
+    return SS_OK;
 }
 
 static enum ss_status prepare_all(const struct job *job, struct ss_rt *rt,
                                   struct ss_cli *cli, struct ss_config *config,
-                                  struct ss_rules *rules)
+                                  struct ss_run_data *before)
 {
     enum ss_status status =
         ss_cli_parse(job->kind->name, job->kind->options, job->argc, job->argv,
@@ -180,9 +220,16 @@ static enum ss_status prepare_all(const struct job *job, struct ss_rt *rt,
     ss_log_setup(rank_logs(cli->log_ranks, rt->rank) ? cli->log_level
                                                      : SS_LOG_WARN,
                  rt->host, rt->rank);
-    SS_TRY(ss_cli_config_all(cli, rt, config));
-    status = rt->rank == 0 ? ss_story_rules(config, rules) : SS_OK;
-    return ss_agree_all(rt, status);
+    SS_TRY(resume_all(rt, cli, before));
+    return ss_cli_config_all(cli, rt, config);
+}
+
+static enum ss_status read_rules_all(struct ss_rt *rt,
+                                     const struct ss_config *config,
+                                     struct ss_rules *rules)
+{
+    return ss_agree_all(rt,
+                        rt->rank == 0 ? ss_story_rules(config, rules) : SS_OK);
 }
 
 static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
@@ -192,15 +239,17 @@ static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
     static struct ss_config config;
     static struct ss_rules rules;
     struct ss_run_outcome outcome = {0};
+    struct ss_run_data before = {0};
     struct ss_buf words;
     enum ss_status status;
 
     ss_buf_init(&words, 1 << 16);
     join_words(job, &words);
-    SS_TRY_GOTO(prepare_all(job, rt, &cli, &config, &rules), status, out);
+    SS_TRY_GOTO(prepare_all(job, rt, &cli, &config, &before), status, out);
     if (cli.help)
         goto out;
-    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words)};
+    SS_TRY_GOTO(read_rules_all(rt, &config, &rules), status, out);
+    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words), &before};
     ss_stop_install();
     status = job->kind->work(rt, &todo, &outcome);
     if (status == SS_OK && rt->rank == 0 && cli.dry_run)
@@ -211,6 +260,7 @@ static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
         status = outcome.end;
     ss_run_outcome_free(&outcome);
 out:
+    ss_run_data_free(&before);
     ss_buf_free(&words);
     return status;
 }

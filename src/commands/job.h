@@ -10,6 +10,7 @@ struct ss_job_todo {
     const struct ss_cli *cli;
     const struct ss_config *config;
     const char *command_line;
+    const struct ss_run_data *before; /**< rank 0, with --resume */
 };
 
 /** A subcommand that measures: what differs between them. */

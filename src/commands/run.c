@@ -21,6 +21,8 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .log_level = todo->cli->log_level,
         .announce = todo->cli->dry_run ? NULL : ss_job_announce,
         .net_root = "/sys",
+        .resume = todo->cli->resume,
+        .before = todo->before,
     };
 
     return ss_sweep_run_all(rt, &args, outcome);
@@ -30,7 +32,7 @@ int ss_command_run(int argc, char **argv)
 {
     static const struct ss_job_kind kind = {
         .name = "run",
-        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT,
+        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_RESUME,
         .work = work,
     };
 

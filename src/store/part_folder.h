@@ -14,6 +14,11 @@ struct ss_part_list {
     int *index; /**< owned, ascending; 0 is the provenance */
 };
 
+/** SS_ERR_IO while the disk is full or read-only, by writing a small file. */
+enum ss_status ss_part_prove_writable(const char *folder);
+/** Removes what a job that did not finish left: unfinished parts, last words.
+ */
+void ss_part_tidy(const char *folder);
 /** "<folder>/0007.h5". */
 enum ss_status ss_part_path(const char *folder, int index,
                             char path[SS_PATH_MAX]);

@@ -26,6 +26,7 @@ struct ss_sweep_point {
     char skip[160]; /**< why, when tokens is 0 */
     bool optional;  /**< only when the budget allows (alone beside the curve) */
     int level;      /**< coarse-first level, 0 first */
+    bool done;      /**< measured by the run that this one resumes */
 };
 
 /** The planned points in the order they will run. */

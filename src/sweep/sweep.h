@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "cluster/rt.h"
 #include "config/config.h"
+#include "store/schema.h"
 
 /** What `stepscale run` asks of the sweep. */
 struct ss_run_args {
@@ -22,6 +23,10 @@ struct ss_run_args {
     void (*announce)(
         const char *text); /**< rank 0, before measuring; may be NULL */
     const char *net_root;  /**< "/sys" */
+    /** The path of an earlier run to go on with, equal on all ranks; NULL: a
+     * new one. */
+    const char *resume;
+    const struct ss_run_data *before; /**< rank 0: that run, without samples */
 };
 
 /** What it leaves behind; equal on all ranks but for the texts. */
