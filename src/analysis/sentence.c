@@ -161,15 +161,18 @@ static void write_point(const struct ss_result *result,
     }
 }
 
+/** The first that was tried says why; later ones may only have no time left. */
 static void write_none(const struct ss_result *result, char *out, size_t size)
 {
-    for (int i = 0; i < result->n_points; i++)
-        if (result->point[i].meta->reason[0] != '\0') {
-            ss_format(out, size, "no point was measured: %s",
-                      result->point[i].meta->reason);
-            return;
-        }
-    ss_copy(out, size, "no point was measured");
+    const struct ss_point_row *first = NULL;
+
+    for (int i = 0; i < result->n_points; i++) {
+        const struct ss_point_row *meta = result->point[i].meta;
+        if (meta->reason[0] != '\0' && (!first || meta->index < first->index))
+            first = meta;
+    }
+    ss_format(out, size, "no point was measured%s%s", first ? ": " : "",
+              first ? first->reason : "");
 }
 
 void ss_sentence_write(struct ss_result *result, const char *hang_sentence)
@@ -185,7 +188,9 @@ void ss_sentence_write(struct ss_result *result, const char *hang_sentence)
         append(result->sentence, size, "; ");
     }
     size_t at = strlen(result->sentence);
-    if (p)
+    if (!p && result->n_pairs > 0)
+        ss_pairs_sentence(result, result->sentence + at, size - at);
+    else if (p)
         write_point(result, p, result->sentence + at, size - at);
     else
         write_none(result, result->sentence, size);

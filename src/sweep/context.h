@@ -36,8 +36,9 @@ struct ss_context {
     struct ss_progress idle_progress; /**< before the watchdog is there */
     const struct ss_plan *plan; /**< of the point in work, for the last words */
     char out[512], folder[544];
-    bool soaked;                   /**< the long warm-up of the job is done */
-    bool virtual_clock;            /**< the engine's clock is not the wall's */
+    double ns_per_flop; /**< of the last point's first step; 0: none yet */
+    bool soaked;        /**< the long warm-up of the job is done */
+    bool virtual_clock; /**< the engine's clock is not the wall's */
     int64_t budget_ns, started_ns; /**< on the engine's clock */
 };
 
@@ -87,6 +88,12 @@ enum ss_status ss_point_plan(const struct ss_context *context,
 enum ss_status ss_point_connect_all(struct ss_context *context,
                                     struct ss_point_run *run);
 void ss_point_disconnect(struct ss_context *context, struct ss_point_run *run);
+/* pilot.c: how long a step is; meta.reason says why the point is skipped where
+ * it does not fit into its share of the budget. Collective over the world. */
+enum ss_status ss_point_pilot_all(struct ss_context *context,
+                                  struct ss_point_run *run);
+/** One block of each variant, ns on the engine's clock. */
+int64_t ss_cycle_ns(const struct ss_point_run *run);
 /* soak.c: until clock and step time are flat; collective over the group */
 enum ss_status ss_point_soak_all(struct ss_context *context,
                                  struct ss_point_run *run);

@@ -16,77 +16,6 @@
 #include "sweep/round.h"
 #include "sweep/samples.h"
 
-/** One short block of a variant, to learn how long a step takes. */
-static enum ss_status pilot_variant(struct ss_context *context,
-                                    struct ss_point_run *run,
-                                    enum ss_variant variant, int64_t *step_ns)
-{
-    struct ss_block_spec spec = {.variant = variant, .steps = 4, .number = -1};
-    const struct ss_block_record *record = &run->record;
-
-    *step_ns = 0;
-    if (run->size == 0)
-        return SS_OK;
-    SS_TRY(ss_block_run_all(context, run, &spec, &run->record));
-    *step_ns = (record->mark[3] - record->mark[0]) / 3;
-    if (variant == SS_WHOLE)
-        run->first_step_ns = record->mark[0] - record->begin_ns;
-    return SS_OK;
-}
-
-/** Steps per block and a step's expected time, equal on all ranks. */
-static enum ss_status agree_steps(struct ss_context *context,
-                                  struct ss_point_run *run, const int64_t *mine)
-{
-    int64_t low[SS_VARIANTS], high[SS_VARIANTS];
-
-    for (int v = 0; v < SS_VARIANTS; v++) {
-        low[v] = run->size > 0 ? mine[v] : INT64_MAX;
-        high[v] = mine[v];
-    }
-    SS_TRY(ss_allreduce_all(context->world, low, SS_VARIANTS, SS_DT_I64,
-                            SS_RED_MIN));
-    SS_TRY(ss_allreduce_all(context->world, high, SS_VARIANTS, SS_DT_I64,
-                            SS_RED_MAX));
-    for (int v = 0; v < SS_VARIANTS; v++) {
-        run->step_ns[v] = high[v];
-        run->steps[v] =
-            ss_block_steps(low[v], context->config->measure_min_block,
-                           (int)context->config->measure_min_steps);
-    }
-    return SS_OK;
-}
-
-static enum ss_status pilot(struct ss_context *context,
-                            struct ss_point_run *run)
-{
-    int64_t mine[SS_VARIANTS] = {0};
-    enum ss_status status = SS_OK;
-
-    for (int v = 0; v < SS_VARIANTS && status == SS_OK; v++)
-        if (v != SS_COMM_ONLY || run->comm)
-            status = pilot_variant(context, run, (enum ss_variant)v, &mine[v]);
-    SS_TRY(ss_meet_or_stop_all(context, context->world, status));
-    SS_TRY(agree_steps(context, run, mine));
-    int most = 0;
-    for (int v = 0; v < SS_VARIANTS; v++)
-        most = run->steps[v] > most ? run->steps[v] : most;
-    ss_block_record_close(&run->record);
-    run->cap_steps = most + 1;
-    return ss_meet_all(context, context->world,
-                       ss_block_record_open(most + 1, 0, &run->record));
-}
-
-static int64_t cycle_ns(const struct ss_point_run *run)
-{
-    int64_t sum = 0;
-
-    for (int v = 0; v < SS_VARIANTS; v++)
-        if (v != SS_COMM_ONLY || run->comm)
-            sum += run->step_ns[v] * (run->steps[v] + 1);
-    return sum;
-}
-
 /** This group's decision; the same on all its ranks. */
 static enum ss_stop decide(const struct ss_context *context,
                            const struct ss_point_run *run, int64_t spent,
@@ -135,7 +64,7 @@ static enum ss_status agree_stop(struct ss_context *context,
                 stop_word((enum ss_stop)word[0]));
         return SS_OK;
     }
-    int64_t cycle = cycle_ns(run);
+    int64_t cycle = ss_cycle_ns(run);
     int64_t left = run->budget_ns - spent;
     if (left < cycle) {
         ss_copy(run->meta.stop, sizeof(run->meta.stop), "budget");
@@ -192,13 +121,15 @@ enum ss_status ss_point_measure_all(struct ss_context *context,
     int blocks, number = 0;
 
     run->start_ns = context->engine->ops->now(context->engine);
-    SS_TRY(pilot(context, run));
+    SS_TRY(ss_point_pilot_all(context, run));
+    if (run->meta.reason[0]) /* too slow for its share of the budget */
+        return SS_OK;
     SS_TRY(ss_meet_or_stop_all(context, context->world,
                                ss_point_soak_all(context, run)));
     run->meta.soak_s =
         (double)(context->engine->ops->now(context->engine) - run->start_ns) /
         1e9;
-    blocks = ss_round_first(run->budget_ns, cycle_ns(run),
+    blocks = ss_round_first(run->budget_ns, ss_cycle_ns(run),
                             (int)context->config->measure_min_blocks);
     while (blocks > 0) {
         SS_TRY(ss_round_run_all(context, run, blocks, number++));
