@@ -163,6 +163,15 @@ static void judge_rules(struct judge *j, const struct ss_result *result,
         judge_rule(j, result, &rules->rule[i]);
 }
 
+/** A run that says nothing is no pass. */
+static bool any_measured(const struct ss_result *result)
+{
+    for (int i = 0; i < result->n_points; i++)
+        if (!isnan(result->point[i].step.median))
+            return true;
+    return false;
+}
+
 void ss_verdict_decide(const struct ss_result *result,
                        const struct ss_rules *rules, struct ss_verdict *out)
 {
@@ -176,6 +185,8 @@ void ss_verdict_decide(const struct ss_result *result,
     judge_findings(&j, result);
     if (rules)
         judge_rules(&j, result, rules);
+    if (result->complete && result->n_points > 0 && !any_measured(result))
+        reason(&j, 1, "no point was measured");
     if (!result->complete)
         reason(&j, 1, "%s",
                result->run->end_reason[0] ? result->run->end_reason
