@@ -35,6 +35,16 @@ void ss_find_accounting(struct ss_findings *list,
 void ss_find_clock_shift(struct ss_findings *list,
                          const struct ss_point_result *point, int n);
 
+/* pairs.c */
+enum ss_status ss_reduce_pairs(const struct ss_run_data *run,
+                               struct ss_result *out);
+/* findings_pairs.c: slow nodes, links and paths, from the pairs table */
+enum ss_status ss_find_links(struct ss_findings *list, double min_effect,
+                             struct ss_result *out);
+/** Name of an end of a pair: the node, or "rank 3 (node05)". */
+void ss_pair_end(const struct ss_run_data *run, const char *level, int which,
+                 char *out, size_t size);
+
 /** A rank that may be a straggler. */
 struct ss_suspect {
     int rank;

@@ -111,6 +111,16 @@ enum ss_point_flag {
     SS_FLAG_OVERLAP_NOT_MEASURABLE = 16
 };
 
+/** One pair of nodes or devices: median over its rounds, of one library and
+ * direction. */
+struct ss_pair_result {
+    const struct ss_pair_row
+        *row;               /**< the first of its rows: who, how, which */
+    int64_t bytes;          /**< of a message, at most */
+    int n;                  /**< batches */
+    double latency_us, gbs; /**< one of them NaN */
+};
+
 enum ss_verdict_result { SS_PASS, SS_FAIL, SS_INCONCLUSIVE, SS_NONE };
 struct ss_verdict {
     enum ss_verdict_result result;
@@ -125,6 +135,9 @@ struct ss_result {
     char sentence[256]; /**< the first line of the report */
     int n_points;
     struct ss_point_result *point; /**< [n_points], curve by curve, by size */
+    int64_t n_pairs;
+    struct ss_pair_result *pair;           /**< by library, direction, a, b */
+    double pairs_healthy_gbs, pairs_noise; /**< of pairs nobody slows; NaN */
     int n_findings;
     struct ss_finding *finding; /**< worst first */
     struct ss_verdict verdict;

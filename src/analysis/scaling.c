@@ -67,10 +67,9 @@ static void sort_points(const struct ss_point_stat *stats, int n,
 }
 
 static enum ss_status fill_points(const struct ss_run_data *run,
-                                  const struct ss_point_stat *stats,
+                                  const struct ss_point_stat *stats, int n,
                                   struct ss_result *out)
 {
-    int n = run->n_points;
     struct order *order =
         ss_alloc((size_t)n, sizeof(*order), "order of points");
     enum ss_status status = order ? SS_OK : SS_ERR_NO_MEMORY;
@@ -92,14 +91,16 @@ static enum ss_status reduce_points(const struct ss_run_data *run,
     size_t n = (size_t)run->n_points;
     struct ss_point_stat *stats = ss_alloc(n, sizeof(*stats), "points");
     enum ss_status status = SS_ERR_NO_MEMORY;
+    int steps = 0; /* points that hold steps, not pairs */
 
     out->point = ss_alloc(n, sizeof(*out->point), "points");
     if (stats && out->point)
         status = SS_OK;
     for (size_t i = 0; i < n && status == SS_OK; i++)
-        status = ss_point_stat_open(&run->point[i], &stats[i]);
+        if (strcmp(run->point[i].meta.mode, SS_MODE_PAIRS) != 0)
+            status = ss_point_stat_open(&run->point[i], &stats[steps++]);
     if (status == SS_OK)
-        status = fill_points(run, stats, out);
+        status = fill_points(run, stats, steps, out);
     for (size_t i = 0; stats && i < n; i++)
         ss_point_stat_close(&stats[i]);
     ss_free(stats);
@@ -120,6 +121,9 @@ static enum ss_status find(const struct ss_analysis_args *args,
     ss_find_shared_cores(&list);
     ss_find_accounting(&list, out->point, out->n_points);
     ss_find_clock_shift(&list, out->point, out->n_points);
+    if (status == SS_OK)
+        status = ss_find_links(
+            &list, args->rules ? args->rules->min_effect_link : 0.05, out);
     ss_findings_sort(&list);
     out->finding = list.v;
     out->n_findings = list.n;
@@ -132,10 +136,12 @@ enum ss_status ss_analyse(const struct ss_analysis_args *args,
     const struct ss_run_data *run = args->run;
     enum ss_status status;
 
-    *out = (struct ss_result){.run = run};
+    *out = (struct ss_result){
+        .run = run, .pairs_healthy_gbs = NAN, .pairs_noise = NAN};
     out->complete = run->end_reason[0] == '\0' &&
                     (int64_t)run->n_points >= run->planned_points;
     SS_TRY_GOTO(reduce_points(run, out), status, fail);
+    SS_TRY_GOTO(ss_reduce_pairs(run, out), status, fail);
     SS_TRY_GOTO(find(args, out), status, fail);
     ss_sentence_write(out, args->hang_sentence);
     ss_verdict_decide(out, args->rules, &out->verdict);
@@ -150,6 +156,7 @@ void ss_result_free(struct ss_result *result)
     for (int i = 0; result->point && i < result->n_points; i++)
         ss_free(result->point[i].rank);
     ss_free(result->point);
+    ss_free(result->pair);
     ss_free(result->finding);
     *result = (struct ss_result){.run = result->run};
 }

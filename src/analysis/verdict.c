@@ -169,7 +169,7 @@ static bool any_measured(const struct ss_result *result)
     for (int i = 0; i < result->n_points; i++)
         if (!isnan(result->point[i].step.median))
             return true;
-    return false;
+    return result->n_pairs > 0;
 }
 
 void ss_verdict_decide(const struct ss_result *result,

@@ -15,6 +15,8 @@ const char *const *ss_metric_names(void);
 struct ss_ratio ss_metric_value(const struct ss_point_result *point,
                                 int metric);
 
+/* sentence_pairs.c: the same where pairs were measured and no steps */
+void ss_pairs_sentence(const struct ss_result *result, char *out, size_t size);
 /* sentence.c: the report's first line */
 void ss_sentence_write(struct ss_result *result, const char *hang_sentence);
 

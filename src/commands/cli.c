@@ -24,6 +24,7 @@ enum {
     KEY_RANKS,
     KEY_RANK,
     KEY_CHECK,
+    KEY_EXCLUDE,
     KEY_RESUME,
     KEY_ALIAS /* + index into aliases */
 };
@@ -156,6 +157,23 @@ static void take_word(struct parse *parse, const char *arg)
         cli->word[cli->n_words++] = arg;
 }
 
+/** Options that are kept as they are typed. */
+static const char **plain_option(struct ss_cli *cli, int key)
+{
+    switch (key) {
+    case 'c':
+        return &cli->config_file;
+    case KEY_ENGINE:
+        return &cli->engine;
+    case KEY_LOG_RANKS:
+        return &cli->log_ranks;
+    case KEY_EXCLUDE:
+        return &cli->exclude_file;
+    default:
+        return NULL;
+    }
+}
+
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct parse *parse = state->input;
@@ -165,15 +183,14 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         add_alias(parse, aliases[key - KEY_ALIAS].key, arg);
         return 0;
     }
-    switch (key) {
-    case 'c':
-        cli->config_file = arg;
+    const char **plain = plain_option(cli, key);
+    if (plain) {
+        *plain = arg;
         return 0;
+    }
+    switch (key) {
     case KEY_SET:
         add_setting(parse, arg);
-        return 0;
-    case KEY_ENGINE:
-        cli->engine = arg;
         return 0;
     case KEY_OUT:
         add_alias(parse, "out.file", arg);
@@ -189,9 +206,6 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
                      "--log-level: \"%s\" is none of error, warn, info, debug, "
                      "trace",
                      arg));
-        return 0;
-    case KEY_LOG_RANKS:
-        cli->log_ranks = arg;
         return 0;
     case KEY_FORMAT:
         set_format(parse, arg);
@@ -254,6 +268,10 @@ static void fill_options(unsigned options, struct argp_option *out)
         {"ranks", KEY_RANKS, "N", 0, "ranks of the group", 4},
         {"rank", KEY_RANK, "R", 0, "whose plan to print (default 0)", 4},
     };
+    static const struct argp_option exclude[] = {
+        {"exclude-file", KEY_EXCLUDE, "FILE", 0,
+         "write the bad nodes as srun --exclude takes them", 3},
+    };
     static const struct argp_option help = {"help", 'h',         NULL,
                                             0,      "this text", -1};
     size_t n = 0;
@@ -266,6 +284,7 @@ static void fill_options(unsigned options, struct argp_option *out)
     TAKE(SS_CLI_RESUME, resume);
     TAKE(SS_CLI_REPORT, report);
     TAKE(SS_CLI_PLAN, plan);
+    TAKE(SS_CLI_EXCLUDE, exclude);
 #undef TAKE
     for (size_t i = 0; (options & SS_CLI_CONFIG) && i < SS_COUNT_OF(aliases);
          i++)

@@ -27,6 +27,7 @@ struct ss_cli {
     bool dry_run, check, help;
     enum ss_log_level log_level;
     const char *log_ranks;
+    const char *exclude_file; /**< probe: where to write bad nodes, or NULL */
     enum ss_report_format format;
     bool format_given;
     enum ss_report_ranks ranks;
@@ -37,12 +38,13 @@ struct ss_cli {
 
 /** Which options a subcommand takes. */
 enum ss_cli_options {
-    SS_CLI_CONFIG = 1, /**< --config, --set, key=value, short flags */
-    SS_CLI_RUN = 2,    /**< --engine, --out, --dry-run, logs */
-    SS_CLI_REPORT = 4, /**< --format, --ranks, --check */
-    SS_CLI_PLAN = 8,   /**< --ranks N, --rank R */
-    SS_CLI_OUT = 16,   /**< positional words */
-    SS_CLI_RESUME = 64 /**< --resume */
+    SS_CLI_CONFIG = 1,   /**< --config, --set, key=value, short flags */
+    SS_CLI_RUN = 2,      /**< --engine, --out, --dry-run, logs */
+    SS_CLI_REPORT = 4,   /**< --format, --ranks, --check */
+    SS_CLI_PLAN = 8,     /**< --ranks N, --rank R */
+    SS_CLI_OUT = 16,     /**< positional words */
+    SS_CLI_EXCLUDE = 32, /**< --exclude-file */
+    SS_CLI_RESUME = 64   /**< --resume */
 };
 
 /**

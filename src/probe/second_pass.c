@@ -7,6 +7,19 @@
 
 #include "base/mem.h"
 
+enum ss_status ss_second_pass_blank(int nodes, struct ss_suspects_list *out)
+{
+    size_t n = (size_t)nodes;
+
+    *out = (struct ss_suspects_list){.nodes = nodes};
+    out->suspect = ss_alloc(n, sizeof(*out->suspect), "suspects");
+    out->path = ss_alloc(2 * n, sizeof(*out->path), "suspects");
+    if (out->suspect && out->path)
+        return SS_OK;
+    ss_second_pass_close(out);
+    return SS_ERR_NO_MEMORY;
+}
+
 enum ss_status ss_second_pass_open(const struct ss_link_sample *sample, int n,
                                    const struct ss_localise_rule *rule,
                                    struct ss_suspects_list *out)
@@ -15,17 +28,13 @@ enum ss_status ss_second_pass_open(const struct ss_link_sample *sample, int n,
     struct ss_localised found;
     int most = 2 * rule->nodes;
 
-    *out = (struct ss_suspects_list){.nodes = rule->nodes};
     lenient.suspects = true;
     lenient.resamples = 0;
-    SS_TRY(ss_localise(sample, n, &lenient, &found));
-    out->suspect =
-        ss_alloc((size_t)rule->nodes, sizeof(*out->suspect), "suspects");
-    out->path = ss_alloc((size_t)most, sizeof(*out->path), "suspects");
-    if (!out->suspect || !out->path) {
-        ss_localised_free(&found);
+    SS_TRY(ss_second_pass_blank(rule->nodes, out));
+    enum ss_status status = ss_localise(sample, n, &lenient, &found);
+    if (status != SS_OK) {
         ss_second_pass_close(out);
-        return SS_ERR_NO_MEMORY;
+        return status;
     }
     for (int i = 0; i < found.n; i++) {
         const struct ss_link_fault *f = &found.fault[i];

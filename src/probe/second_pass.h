@@ -14,6 +14,8 @@
 enum ss_status ss_second_pass_open(const struct ss_link_sample *sample, int n,
                                    const struct ss_localise_rule *rule,
                                    struct ss_suspects_list *out);
+/** An empty list with room for as many: what other ranks fill. */
+enum ss_status ss_second_pass_blank(int nodes, struct ss_suspects_list *out);
 void ss_second_pass_close(struct ss_suspects_list *list);
 
 #endif

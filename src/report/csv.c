@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report for spreadsheets: RFC 4180, one row a point. It flattens the
+ * The report for spreadsheets: RFC 4180, one row a point (of a
+ * file of pairs: a pair). It flattens the
  * JSON object of a point, so that names are the JSON's joined by "_" and
  * nothing is listed twice. null is an empty cell; lists are joined by ";".
  */
@@ -105,11 +106,29 @@ static enum ss_status put_point(struct csv *csv,
     return SS_OK;
 }
 
+/* A file of pairs has no points: one row a pair. */
+static enum ss_status put_pairs(struct csv *csv, const struct ss_result *result)
+{
+    for (int64_t i = -1; i < result->n_pairs; i++) {
+        json_t *object =
+            ss_json_pair(result->run, &result->pair[i < 0 ? 0 : i]);
+        if (!object)
+            return ss_fail(SS_ERR_NO_MEMORY,
+                           "cannot build the CSV report: out of memory");
+        csv->names = i < 0;
+        put_row(csv, object);
+        json_decref(object);
+    }
+    return ss_buf_status(csv->out);
+}
+
 enum ss_status ss_csv_render(const struct ss_result *result, struct ss_buf *out)
 {
     static const struct ss_point_row blank;
     const struct ss_point_result shape = {.meta = &blank, .status = ""};
     struct csv csv = {.out = out, .names = true};
+    if (result->n_points == 0 && result->n_pairs > 0)
+        return put_pairs(&csv, result);
     SS_TRY(put_point(&csv, &shape));
     csv.names = false;
     for (int i = 0; i < result->n_points; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report for programs: one object, keys as in DESIGN section 8, versioned
- * by "schema". Parts that this command does not measure (collectives, pairs,
- * fits, paths) are empty arrays, so that a reader needs no special case.
+ * by "schema". Parts that were not measured (collectives, pairs, fits, paths)
+ * are empty arrays, so that a reader needs no special case.
  */
 #include <math.h>
 #include <string.h>
@@ -211,6 +211,17 @@ static void put_points(struct ss_json *json, const struct ss_result *result,
     ss_json_put(json, "points", list);
 }
 
+static void put_pairs(struct ss_json *json, const struct ss_result *result)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < result->n_pairs; i++) {
+        json_t *pair = ss_json_pair(result->run, &result->pair[i]);
+        if (json_array_append_new(list, pair) != 0)
+            json->failed = true;
+    }
+    ss_json_put(json, "pairs", list);
+}
+
 static void put_findings(struct ss_json *json, const struct ss_result *result)
 {
     json_t *list = json_array();
@@ -224,15 +235,15 @@ static void put_findings(struct ss_json *json, const struct ss_result *result)
 enum ss_status ss_json_render(const struct ss_result *result,
                               enum ss_report_ranks ranks, struct ss_buf *out)
 {
-    static const char *const others[] = {"collectives", "pairs", "fits",
-                                         "paths"};
     struct ss_json json;
     ss_json_open(&json);
     ss_json_int(&json, "schema", JSON_SCHEMA);
     ss_json_put(&json, "run", run_of(result));
     put_points(&json, result, ranks);
-    for (size_t i = 0; i < SS_COUNT_OF(others); i++)
-        ss_json_put(&json, others[i], json_array());
+    ss_json_put(&json, "collectives", json_array());
+    put_pairs(&json, result);
+    ss_json_put(&json, "fits", json_array());
+    ss_json_put(&json, "paths", json_array());
     put_findings(&json, result);
     ss_json_put(&json, "verdict", verdict_of(&result->verdict));
     SS_TRY(ss_json_dump(ss_json_close(&json), JSON_INDENT(2), out));

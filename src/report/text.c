@@ -13,8 +13,12 @@ enum ss_status ss_text_render(const struct ss_result *result,
     ss_wrap(out, "", result->sentence);
     ss_buf_printf(out, "\n");
     ss_text_head(result, out);
-    SS_TRY(ss_text_curves(result, out));
-    SS_TRY(ss_text_ranks(result, ranks, out));
+    if (result->n_points > 0 || result->n_pairs == 0) {
+        SS_TRY(ss_text_curves(result, out));
+        SS_TRY(ss_text_ranks(result, ranks, out));
+    }
+    if (result->n_pairs > 0)
+        SS_TRY(ss_text_pairs(result, out));
     ss_text_findings(result, out);
     ss_text_notes(result, out);
     ss_text_verdict(result, out);

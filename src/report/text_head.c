@@ -95,7 +95,7 @@ static void put_state(const struct ss_result *result, struct ss_buf *out)
         return;
     field(out, "INCOMPLETE",
           result->run->end_reason[0] ? result->run->end_reason
-                                     : "the run did not finish; the points "
+                                     : "the run did not finish; what is "
                                        "below did");
 }
 
@@ -104,12 +104,14 @@ void ss_text_head(const struct ss_result *result, struct ss_buf *out)
     const struct ss_run_data *run = result->run;
     put_run(run, out);
     field(out, "engine", run->engine);
-    put_model(run, out);
+    if (run->model[0])
+        put_model(run, out);
     put_nodes(run, out);
     if (run->transports[0])
         field(out, "transports", run->transports);
     if (result->n_points > 0)
         put_load(result, out);
-    put_peak(run, out);
+    if (run->model[0])
+        put_peak(run, out);
     put_state(result, out);
 }

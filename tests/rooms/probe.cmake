@@ -1,3 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 ss_unit_test(test_localise USES probe
     SOURCES unit/test_localise.c support/sim_pairs.c TIMEOUT 120)
+
+# Virtual hosts with shaped links; tests/full/probe runs more of them.
+if(TARGET stepscale)
+    foreach(case slow_host slow_pair uniform healthy)
+        add_test(NAME probe_${case} COMMAND
+            ${CMAKE_CURRENT_LIST_DIR}/../cluster/probe.sh
+            $<TARGET_FILE:stepscale> ${case} 8 9s)
+        set_tests_properties(probe_${case} PROPERTIES LABELS "e2e;cluster"
+            TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77)
+    endforeach()
+endif()

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stepscale probe`: the interconnect, pair by pair. What it shares with `run`
+ * is in job.c; its own are the words of its outcome and --exclude-file.
+ */
+#include "probe/probe.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/commands.h"
+#include "commands/exclude.h"
+#include "commands/job.h"
+
+extern char **environ;
+
+static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
+                           struct ss_run_outcome *outcome)
+{
+    struct ss_probe_args args = {
+        .config = todo->config,
+        .command_line = todo->command_line,
+        .version = ss_version(),
+        .environment = environ,
+        .dry_run = todo->cli->dry_run,
+        .log_level = todo->cli->log_level,
+        .announce = todo->cli->dry_run ? NULL : ss_job_announce,
+        .net_root = "/sys",
+    };
+    struct ss_probe_outcome probe;
+    enum ss_status status = ss_probe_run_all(rt, &args, &probe);
+
+    *outcome =
+        (struct ss_run_outcome){.end = probe.end, .forecast = probe.forecast};
+    ss_copy(outcome->out, sizeof(outcome->out), probe.out);
+    ss_copy(outcome->run_id, sizeof(outcome->run_id), probe.run_id);
+    ss_copy(outcome->end_reason, sizeof(outcome->end_reason), probe.end_reason);
+    return status;
+}
+
+static enum ss_status after(const struct ss_cli *cli,
+                            const struct ss_result *result)
+{
+    return cli->exclude_file ? ss_exclude_write(cli->exclude_file, result)
+                             : SS_OK;
+}
+
+int ss_command_probe(int argc, char **argv)
+{
+    static const struct ss_job_kind kind = {
+        .name = "probe",
+        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_EXCLUDE,
+        .work = work,
+        .after = after,
+    };
+
+    return ss_job(&kind, argc, argv);
+}

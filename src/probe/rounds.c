@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rounds: who meets whom is pure and equal everywhere, so that nobody has
+ * to be told; all pairs of a round run at once; ranks that move nothing wait
+ * asleep, because a spinning neighbour would be measured instead of the link.
+ * Must not know what is a fault.
+ */
+#include <string.h>
+
+#include "analysis/pairs.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cluster/agree.h"
+#include "probe/context.h"
+#include "probe/second_pass.h"
+
+enum { TAG_DONE = 900 };
+/** Batches of a soak: short, so that its times are sharp. */
+#define SOAK_SLICE_NS (60 * SS_NS_PER_MS)
+#define SAMPLES 3
+
+/** Ranks beside the one that measures look once a millisecond. */
+static enum ss_status wait_asleep(struct ss_probe *probe)
+{
+    struct ss_rt *node = probe->node;
+    struct ss_request request = {0};
+    char done;
+    int arrived = 0;
+
+    SS_TRY(node->ops->irecv(node, &done, 1, 0, TAG_DONE, &request));
+    for (;;) {
+        SS_TRY(node->ops->test(node, &request, &arrived));
+        if (arrived)
+            return SS_OK;
+        ss_clock_sleep_until(ss_clock_ns() + SS_NS_PER_MS);
+    }
+}
+
+static enum ss_status wake_node(struct ss_probe *probe)
+{
+    char done = 1;
+
+    for (int i = 1; i < probe->node->size; i++)
+        SS_TRY(probe->node->ops->send(probe->node, &done, 1, i, TAG_DONE));
+    return SS_OK;
+}
+
+static void set_common(struct ss_probe *probe, int pass, int round, int other)
+{
+    struct ss_pair_row *row = &probe->rows.common;
+
+    *row = (struct ss_pair_row){
+        .a = probe->me,
+        .b = other,
+        .rank_a = probe->rank_of[probe->me],
+        .rank_b = probe->rank_of[other],
+        .pass = pass,
+        .round = round,
+        .wire_bits = probe->config->probe_wire,
+    };
+    ss_copy(row->level, sizeof(row->level), probe->by_node ? "node" : "device");
+}
+
+static enum ss_status meet_partner(struct ss_probe *probe, int pass, int round,
+                                   int other)
+{
+    struct ss_pair_plan plan = {
+        .sizes = probe->sizes,
+        .n_sizes = probe->n_sizes,
+        .slice_ns = pass == SS_PASS_SOAK ? SOAK_SLICE_NS : probe->slice_ns,
+        .samples = pass == SS_PASS_SOAK ? 1 : SAMPLES,
+        .quick = pass == SS_PASS_SOAK,
+    };
+    int lanes = pass == SS_PASS_ALL ? probe->n_lanes : 1;
+
+    set_common(probe, pass, round, other);
+    for (int i = 0; i < lanes; i++) {
+        struct ss_lane *lane = &probe->lane[i];
+        SS_TRY(lane->ops->connect(lane, probe->rank_of[other]));
+        enum ss_status status =
+            probe->me < other
+                ? ss_pair_lead(lane, &plan, probe->args->net_root, &probe->rows)
+                : ss_pair_follow(lane, probe->args->net_root);
+        lane->ops->disconnect(lane);
+        SS_TRY(status);
+    }
+    return SS_OK;
+}
+
+static enum ss_status play(struct ss_probe *probe, int pass, int round,
+                           const int *partner)
+{
+    enum ss_status status = SS_OK;
+
+    if (probe->me < 0)
+        return wait_asleep(probe);
+    if (partner[probe->me] >= 0)
+        status = meet_partner(probe, pass, round, partner[probe->me]);
+    if (status == SS_OK && probe->by_node)
+        status = wake_node(probe);
+    return status;
+}
+
+enum ss_status ss_probe_round_all(struct ss_probe *probe, int pass, int round,
+                                  const int *partner)
+{
+    int64_t expected = 6 * probe->n_lanes * probe->n_sizes * probe->slice_ns;
+    int64_t deadline = probe->config->deadline_block;
+
+    atomic_store_explicit(&probe->progress->point, pass, memory_order_relaxed);
+    atomic_store_explicit(&probe->progress->block, round, memory_order_relaxed);
+    ss_watchdog_arm(probe->dog,
+                    deadline ? deadline : 10 * expected + 20 * SS_NS_PER_S,
+                    "pairs");
+    enum ss_status status = play(probe, pass, round, partner);
+    status = ss_probe_meet_all(probe, true, status);
+    ss_watchdog_disarm(probe->dog);
+    return status;
+}
+
+enum ss_status ss_probe_first_pass_all(struct ss_probe *probe)
+{
+    for (int r = 0; r < probe->total; r++) {
+        if (probe->world->rank == 0)
+            ss_progress("round %d of %d: %d pairs at once", r + 1, probe->total,
+                        probe->n / 2);
+        ss_tournament_match(probe->n, r, probe->partner);
+        SS_TRY(ss_probe_round_all(probe, SS_PASS_ALL, r, probe->partner));
+    }
+    return SS_OK;
+}
+
+/** Rank 0 has the rows of the first pass; all learn whom it suspects. */
+static enum ss_status share_suspects_all(struct ss_probe *probe,
+                                         struct ss_suspects_list *list)
+{
+    struct ss_rt *world = probe->world;
+    struct ss_localise_rule rule = {.nodes = probe->n,
+                                    .min_effect =
+                                        probe->config->rules_min_effect_link,
+                                    .family = 0.01,
+                                    .seed = 1};
+    const struct ss_point_data *first = &probe->pass[SS_PASS_ALL];
+    struct ss_link_sample *sample = NULL;
+    size_t nodes = (size_t)probe->n;
+    enum ss_status status = SS_OK;
+    int n = 0;
+
+    if (world->rank == 0) {
+        status =
+            ss_pair_samples(first->pair, first->n_pairs, 0, 0, &sample, &n);
+        if (status == SS_OK)
+            status = ss_second_pass_open(sample, n, &rule, list);
+        ss_free(sample);
+    } else {
+        status = ss_second_pass_blank(probe->n, list);
+    }
+    SS_TRY(ss_probe_meet_all(probe, false, status));
+    SS_TRY(ss_bcast_all(world, &list->n_paths, sizeof(list->n_paths), 0));
+    SS_TRY(
+        ss_bcast_all(world, list->suspect, nodes * sizeof(*list->suspect), 0));
+    return ss_bcast_all(world, list->path, 2 * nodes * sizeof(*list->path), 0);
+}
+
+static enum ss_status play_second(struct ss_probe *probe,
+                                  const struct ss_suspects_list *list)
+{
+    for (int cycle = 0; cycle < SS_SECOND_CYCLES; cycle++)
+        for (int part = 0; part <= SS_SECOND_PARTS; part++) {
+            if (!ss_second_match(list, cycle, part, probe->partner))
+                continue;
+            if (probe->world->rank == 0)
+                ss_progress("looking again at suspects, %d of %d", cycle + 1,
+                            SS_SECOND_CYCLES);
+            SS_TRY(ss_probe_round_all(probe, SS_PASS_SECOND, cycle,
+                                      probe->partner));
+        }
+    return SS_OK;
+}
+
+enum ss_status ss_probe_second_pass_all(struct ss_probe *probe)
+{
+    struct ss_suspects_list list = {0};
+    enum ss_status status = share_suspects_all(probe, &list);
+
+    if (status == SS_OK)
+        status = play_second(probe, &list);
+    ss_second_pass_close(&list);
+    return status;
+}
+
+enum ss_status ss_probe_soak_all(struct ss_probe *probe)
+{
+    int64_t start = ss_clock_ns(), on = 1;
+
+    for (int r = 0;; r++) {
+        on = ss_clock_ns() - start < probe->config->probe_soak;
+        SS_TRY(ss_bcast_all(probe->world, &on, sizeof(on), 0));
+        if (!on)
+            return SS_OK;
+        if (probe->world->rank == 0)
+            ss_progress("soak: round %d", r + 1);
+        ss_tournament_match(probe->n, r, probe->partner);
+        SS_TRY(ss_probe_round_all(probe, SS_PASS_SOAK, r, probe->partner));
+    }
+}
