@@ -101,6 +101,8 @@ def killed_at(work, kind, ranks, k, reference):
     if "0000.h5" in told:
         lost += compare(out, k, told, reference)
     shutil.rmtree(folder)
+    for line in lost:  # now, for a run of thousands may be stopped
+        print(line, flush=True)
     return lost
 
 
@@ -178,13 +180,15 @@ def struck(ranks, seed):
 
 
 def strike(count):
-    lost = sum((struck(4, seed) for seed in range(count)), [])
+    lost = []
+    for seed in range(count):
+        for line in struck(4, seed):
+            print(line, flush=True)
+            lost.append(line)
     return finish(f"{count} kills of a random rank", lost)
 
 
 def finish(what, lost):
-    for line in lost:
-        print(line)
     print(f"{what}: {len(lost)} lost")
     return 1 if lost else 0
 
