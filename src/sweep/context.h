@@ -71,6 +71,14 @@ struct ss_point_run {
     struct ss_net_snapshot net; /**< at the start, node leaders only */
 };
 
+/** The variables of this process as they are now; NULL if the caller gave none.
+ */
+static inline char *const *
+ss_context_environment(const struct ss_context *context)
+{
+    return context->args->environment ? *context->args->environment : NULL;
+}
+
 /* setup.c */
 enum ss_status ss_context_open_all(struct ss_rt *rt,
                                    const struct ss_run_args *args,

@@ -140,7 +140,7 @@ static int64_t whole_budget(const struct ss_context *context)
 
     if (budget == 0)
         budget = (context->world->size <= 16 ? 120 : 600) * SS_NS_PER_S;
-    for (char *const *e = *context->args->environment; e && *e; e++)
+    for (char *const *e = ss_context_environment(context); e && *e; e++)
         if (strncmp(*e, "SLURM_JOB_END_TIME=", 19) == 0)
             limit = *e + 19;
     if (limit && !context->virtual_clock &&

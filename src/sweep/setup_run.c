@@ -110,6 +110,6 @@ enum ss_status ss_provenance_all(struct ss_context *context)
     SS_TRY(ss_agree_all(world, status));
     SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),
                         0));
-    return ss_record_variables_all(world, *context->args->environment,
+    return ss_record_variables_all(world, ss_context_environment(context),
                                    &context->run);
 }

@@ -16,7 +16,7 @@ struct ss_run_args {
     const char *engine;             /**< "cuda", "host", "null" or NULL: auto */
     const char *command_line;
     const char *version; /**< of stepscale */
-    /** &environ: an engine that sets variables may move it. */
+    /** &environ: an engine that sets variables may move it. May be NULL. */
     char **const *environment;
     bool dry_run;
     enum ss_log_level log_level;
