@@ -167,6 +167,8 @@ static const char **plain_option(struct ss_cli *cli, int key)
         return &cli->engine;
     case KEY_LOG_RANKS:
         return &cli->log_ranks;
+    case KEY_RESUME:
+        return &cli->resume;
     case KEY_EXCLUDE:
         return &cli->exclude_file;
     default:
@@ -215,9 +217,6 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_RANK:
         set_count(parse, arg, &cli->rank);
-        return 0;
-    case KEY_RESUME:
-        cli->resume = arg;
         return 0;
     case KEY_CHECK:
         cli->check = true;

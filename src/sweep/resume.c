@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cluster/agree.h"
+#include "sweep/context.h"
 
 /** "section.key" of every option. */
 static const char *const keys[] = {
@@ -76,8 +78,8 @@ static void compare_key(const struct ss_config *now,
 {
     struct ss_buf a, b;
 
-    ss_buf_init(&a, SS_TEXT_MAX * 4);
-    ss_buf_init(&b, SS_TEXT_MAX * 4);
+    ss_buf_init(&a, (size_t)SS_TEXT_MAX * 4);
+    ss_buf_init(&b, (size_t)SS_TEXT_MAX * 4);
     (void)ss_config_get(now, key, &a);
     (void)ss_config_get(then, key, &b);
     differs(to, key, ss_buf_text(&a), ss_buf_text(&b));
@@ -183,4 +185,41 @@ int ss_resume_mark(const struct ss_run_data *before, struct ss_sweep *sweep)
     for (int i = 0; i < sweep->n; i++)
         missing += !sweep->point[i].done;
     return missing;
+}
+
+/** Rank 0: is this the earlier run's job, and what is missing of it? */
+static enum ss_status compare_runs(struct ss_context *context)
+{
+    const struct ss_run_data *before = context->args->before;
+    char text[96];
+
+    SS_TRY(ss_resume_compare(context->config, &context->run, before));
+    int missing = ss_resume_mark(before, &context->sweep);
+    if (missing == 0 && before->end_reason[0] == '\0' &&
+        before->verdict_code >= 0)
+        return ss_fail(SS_ERR_CONFIG, "%s is complete: nothing to resume",
+                       context->args->resume);
+    ss_copy(context->run.run_id, sizeof(context->run.run_id), before->run_id);
+    ss_format(text, sizeof(text), "resuming: %d of %d points are missing\n",
+              missing, context->sweep.n);
+    if (context->args->announce)
+        context->args->announce(text);
+    return SS_OK;
+}
+
+enum ss_status ss_resume_all(struct ss_context *context)
+{
+    struct ss_rt *world = context->world;
+    struct ss_sweep *sweep = &context->sweep;
+    size_t bytes = (size_t)sweep->n * sizeof(*sweep->point);
+    enum ss_status status = SS_OK;
+
+    if (!context->args->resume)
+        return SS_OK;
+    if (world->rank == 0)
+        status = compare_runs(context);
+    SS_TRY(ss_agree_all(world, status));
+    SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),
+                        0));
+    return ss_bcast_all(world, sweep->point, bytes, 0);
 }

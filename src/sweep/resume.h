@@ -20,4 +20,9 @@ enum ss_status ss_resume_compare(const struct ss_config *config,
  */
 int ss_resume_mark(const struct ss_run_data *before, struct ss_sweep *sweep);
 
+struct ss_context;
+/** With --resume: refuses another job, takes the earlier run's id and marks the
+ * points that it has. Collective; without it does nothing. */
+enum ss_status ss_resume_all(struct ss_context *context);
+
 #endif

@@ -72,44 +72,6 @@ static int64_t idle_deadline(const struct ss_config *config)
     return config->deadline_block > least ? config->deadline_block : least;
 }
 
-/** Rank 0: is this the earlier run's job, and what is missing of it? */
-static enum ss_status compare_runs(struct ss_context *context)
-{
-    const struct ss_run_data *before = context->args->before;
-    char text[96];
-
-    SS_TRY(ss_resume_compare(context->config, &context->run, before));
-    int missing = ss_resume_mark(before, &context->sweep);
-    if (missing == 0 && before->end_reason[0] == '\0' &&
-        before->verdict_code >= 0)
-        return ss_fail(SS_ERR_CONFIG, "%s is complete: nothing to resume",
-                       context->args->resume);
-    ss_copy(context->run.run_id, sizeof(context->run.run_id), before->run_id);
-    ss_format(text, sizeof(text), "resuming: %d of %d points are missing\n",
-              missing, context->sweep.n);
-    if (context->args->announce)
-        context->args->announce(text);
-    return SS_OK;
-}
-
-/** The earlier run's id, and the points that it has. */
-static enum ss_status resume_all(struct ss_context *context)
-{
-    struct ss_rt *world = context->world;
-    struct ss_sweep *sweep = &context->sweep;
-    size_t bytes = (size_t)sweep->n * sizeof(*sweep->point);
-    enum ss_status status = SS_OK;
-
-    if (!context->args->resume)
-        return SS_OK;
-    if (world->rank == 0)
-        status = compare_runs(context);
-    SS_TRY(ss_agree_all(world, status));
-    SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),
-                        0));
-    return ss_bcast_all(world, sweep->point, bytes, 0);
-}
-
 /** Output folder and watchdog: from here on something may be lost. */
 static enum ss_status begin_output_all(struct ss_context *context)
 {
@@ -393,7 +355,7 @@ enum ss_status ss_sweep_run_all(struct ss_rt *rt,
     if (args->dry_run)
         goto out;
     SS_TRY_GOTO(ss_provenance_all(&context), status, out);
-    SS_TRY_GOTO(resume_all(&context), status, out);
+    SS_TRY_GOTO(ss_resume_all(&context), status, out);
     SS_TRY_GOTO(begin_output_all(&context), status, out);
     ss_copy(outcome->out, sizeof(outcome->out), context.out);
     ss_copy(outcome->run_id, sizeof(outcome->run_id), context.run.run_id);

@@ -31,6 +31,8 @@ if(TARGET stepscale)
     endif()
     if(SS_PYTHON)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
+        ss_e2e_test(resume TIMEOUT 300
+            COMMAND ${SS_PYTHON} ${e2e}/resume.py)
         ss_e2e_test(launcher TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/launcher.py)
         # every k alone, every 50th under mpirun; all of them: tests/full/kills
