@@ -253,9 +253,7 @@ static void fill_options(unsigned options, struct argp_option *out)
     };
     static const struct argp_option resume[] = {
         {"resume", KEY_RESUME, "FILE", 0,
-         "go on with an earlier run: measure only the points that FILE (or "
-         "its .part folder) lacks",
-         2},
+         "go on with an earlier run: measure what FILE lacks", 2},
     };
     static const struct argp_option report[] = {
         {"format", KEY_FORMAT, "FORMAT", 0, "text, json or csv", 3},
