@@ -41,7 +41,7 @@ static void clear(const struct ss_point_data *data, struct ss_point_result *out)
     out->tokens_per_s_per_device = out->tflops_per_device = NAN;
     out->clock_mhz = out->power_w = out->capped_share = NAN;
     out->perturbed_share = NAN;
-    out->clock_bound_us = out->comm_create_ms = NAN;
+    out->clock_bound_us = out->comm_create_ms = out->first_step_ms = NAN;
 }
 
 static const char *status_of(const struct ss_point_row *meta,
@@ -264,6 +264,8 @@ enum ss_status ss_point_fill(const struct ss_run_data *run,
         out->flags |= SS_FLAG_SHARED_DEVICES;
     out->clock_bound_us = (double)meta->clock_bound_ns * 1e-3;
     out->comm_create_ms = (double)meta->comm_create_ns * SS_MS;
+    if (meta->first_step_ns > 0)
+        out->first_step_ms = (double)meta->first_step_ns * SS_MS;
     if (stat->median >= 0)
         SS_TRY(fill_measured(run, points, n, stat, out));
     out->status = status_of(meta, out);

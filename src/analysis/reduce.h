@@ -75,4 +75,9 @@ enum ss_status ss_point_fill_terms(const struct ss_point_stat *stat,
 void ss_point_fill_counters(const struct ss_point_stat *stat,
                             struct ss_point_result *out);
 
+/* startup.c */
+/** Fills largest_started and not_started. */
+void ss_startup_find(const struct ss_analysis_args *args,
+                     struct ss_result *result);
+
 #endif

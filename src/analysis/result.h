@@ -97,6 +97,7 @@ struct ss_point_result {
     double phases_ms[SS_PHASES];
     double mfu, hfu, tokens_per_s, tokens_per_s_per_device, tflops_per_device;
     double clock_mhz, power_w, capped_share, clock_bound_us, comm_create_ms;
+    double first_step_ms;   /**< after the communicators; slowest rank */
     double perturbed_share; /**< slow-down of sampled blocks */
     const char *status;
     unsigned flags; /**< enum ss_point_flag */
@@ -132,7 +133,9 @@ struct ss_verdict {
 struct ss_result {
     const struct ss_run_data *run; /**< borrowed: keep it alive */
     int complete;
-    char sentence[256]; /**< the first line of the report */
+    int largest_started; /**< size that ran a step, 0: none */
+    int not_started;     /**< next size tried without success, 0: none */
+    char sentence[256];  /**< the first line of the report */
     int n_points;
     struct ss_point_result *point; /**< [n_points], curve by curve, by size */
     int64_t n_pairs;
@@ -171,6 +174,7 @@ struct ss_analysis_args {
     const int *hang_ranks;
     int n_hang_ranks;
     int hang_lost; /**< 1: lost_rank, 0: hang */
+    int hang_size; /**< ranks of the group that hangs, 0: no hang */
 };
 enum ss_status ss_analyse(const struct ss_analysis_args *args,
                           struct ss_result *out);

@@ -143,6 +143,7 @@ enum ss_status ss_analyse(const struct ss_analysis_args *args,
     SS_TRY_GOTO(reduce_points(run, out), status, fail);
     SS_TRY_GOTO(ss_reduce_pairs(run, out), status, fail);
     SS_TRY_GOTO(find(args, out), status, fail);
+    ss_startup_find(args, out);
     ss_sentence_write(out, args->hang_sentence);
     ss_verdict_decide(out, args->rules, &out->verdict);
     return SS_OK;

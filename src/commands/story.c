@@ -67,6 +67,10 @@ static enum ss_status read_words(struct ss_story *story,
     for (int i = 0; i < n && args->n_hang_ranks > 0; i++)
         if (words[i].rank == story->culprit[0])
             args->hang_lost = 0; /* it spoke */
+    for (int i = 0; i < n; i++)
+        if (!ss_last_words_asked(&words[i]))
+            args->hang_size = words[i].peer_count > 0 ? words[i].peer_count
+                                                      : story->run.n_ranks;
     ss_free(words);
     return SS_OK;
 }

@@ -127,6 +127,14 @@ static json_t *config_of(const struct ss_run_data *run)
     return status == SS_OK ? config_object(&config) : json_null();
 }
 
+static void put_size(struct ss_json *json, const char *key, int size)
+{
+    if (size > 0)
+        ss_json_int(json, key, size);
+    else
+        ss_json_put(json, key, json_null());
+}
+
 static json_t *run_of(const struct ss_result *result)
 {
     const struct ss_run_data *run = result->run;
@@ -143,6 +151,8 @@ static json_t *run_of(const struct ss_result *result)
     ss_json_text(&json, "transports", run->transports);
     ss_json_put(&json, "config", config_of(run));
     ss_json_tristate(&json, "complete", result->complete != 0);
+    put_size(&json, "largest_started", result->largest_started);
+    put_size(&json, "not_started", result->not_started);
     return ss_json_close(&json);
 }
 

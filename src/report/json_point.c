@@ -187,6 +187,7 @@ static void put_rates(struct ss_json *json, const struct ss_point_result *p)
     ss_json_number(json, "capped_share", p->capped_share);
     ss_json_number(json, "clock_bound_us", p->clock_bound_us);
     ss_json_number(json, "comm_create_ms", p->comm_create_ms);
+    ss_json_number(json, "first_step_ms", p->first_step_ms);
 }
 
 json_t *ss_json_point(const struct ss_point_result *p,

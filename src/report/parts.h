@@ -61,6 +61,8 @@ enum ss_status ss_text_pairs(const struct ss_result *result,
 void ss_text_findings(const struct ss_result *result, struct ss_buf *out);
 void ss_text_verdict(const struct ss_result *result, struct ss_buf *out);
 void ss_text_notes(const struct ss_result *result, struct ss_buf *out);
+/* text_start.c: lines among the notes */
+void ss_text_start(const struct ss_result *result, struct ss_buf *notes);
 enum ss_status ss_text_render(const struct ss_result *result,
                               enum ss_report_ranks ranks, struct ss_buf *out);
 

@@ -176,6 +176,7 @@ void ss_text_notes(const struct ss_result *result, struct ss_buf *out)
     for (size_t i = 0; i < SS_COUNT_OF(remarks); i++)
         put_remark(result, &remarks[i], &notes);
     put_all_groups(result, &notes);
+    ss_text_start(result, &notes);
     if (notes.failed)
         out->failed = true;
     if (notes.len > 0)

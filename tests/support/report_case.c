@@ -55,6 +55,7 @@ void report_case_blank(struct ss_point_result *p)
                                &p->capped_share,
                                &p->clock_bound_us,
                                &p->comm_create_ms,
+                               &p->first_step_ms,
                                &p->perturbed_share};
     for (size_t i = 0; i < SS_COUNT_OF(numbers); i++)
         *numbers[i] = NAN;
@@ -143,6 +144,7 @@ static void fill_step(struct ss_point_result *p, double ms, double e)
     p->tflops_per_device = 0.045;
     p->clock_bound_us = 1.25;
     p->comm_create_ms = 3.5;
+    p->first_step_ms = 1.25 * ms;
     p->perturbed_share = 0.01;
 }
 

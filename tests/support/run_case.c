@@ -78,6 +78,7 @@ static void fill_meta(struct ss_run_data *run, const struct ss_case_point *spec,
                                   .overlap_measurable = 1,
                                   .clock_bound_ns = 1500,
                                   .comm_create_ns = 2000000,
+                                  .first_step_ns = 5000000,
                                   .group_count = spec->groups};
     ss_copy(meta->curve, sizeof(meta->curve), "mlp dp");
     ss_copy(meta->axis, sizeof(meta->axis), "dp");

@@ -181,6 +181,7 @@ static void rates_and_ranks(void **state)
     assert_near(p->hfu, 1.1e9 / 0.130 / 1e11, 1e-12);
     assert_near(p->clock_bound_us, 1.5, EXACT);
     assert_near(p->comm_create_ms, 2, EXACT);
+    assert_near(p->first_step_ms, 5, EXACT);
     assert_true(isnan(p->clock_mhz) && isnan(p->power_w));
     assert_int_equal(p->n_ranks, 4);
     const struct ss_rank_result *r = &p->rank[3];

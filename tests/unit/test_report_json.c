@@ -84,7 +84,7 @@ static void test_keys(void **state)
                      "verdict");
     check_keys(json_object_get(json, "run"),
                "id start engine world nodes model precision versions "
-               "transports config complete");
+               "transports config complete largest_started not_started");
     point = json_array_get(json_object_get(json, "points"), 2);
     check_keys(point,
                "curve size nodes mode layout groups step_ms efficiency "
@@ -94,6 +94,7 @@ static void test_keys(void **state)
                "bubble_ms input_ms launch_ms other_ms phases_ms mfu hfu "
                "tokens_per_s tokens_per_s_per_device tflops_per_device "
                "clock_mhz power_w capped_share clock_bound_us comm_create_ms "
+               "first_step_ms "
                "verified status flags ranks");
     check_keys(json_object_get(point, "layout"), "dp tp pp ep cp zero sp");
     check_keys(json_object_get(point, "groups"), "count mode slowest");
@@ -150,6 +151,7 @@ static void test_every_missing_number_is_null(void **state)
                                           "capped_share",
                                           "clock_bound_us",
                                           "comm_create_ms",
+                                          "first_step_ms",
                                           "verified"};
     static const char *const steps[] = {"median", "lo", "hi", "min", "max"};
     static const char *const ratios[] = {"value",   "lo",   "hi",
