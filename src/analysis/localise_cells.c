@@ -39,18 +39,20 @@ static bool usable(const struct ss_link_sample *s, int nodes)
            s->from != s->to && isfinite(s->cost) && s->cost > 0;
 }
 
-/** Samples are sorted; one cell a (from, to, pass, round). */
+/**
+ * Samples are sorted; one cell a (from, to, pass, round): its fastest batch.
+ * What disturbs a batch makes it slower, so the best of a round says most about
+ * the link.
+ */
 static void make_cells(struct ss_fit *fit, const struct ss_link_sample *s,
                        int n)
 {
     for (int i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && same_cell(&s[i], &s[end]);)
             end++;
-        double low = s[i + (end - i - 1) / 2].cost,
-               high = s[(i + end) / 2].cost;
         struct ss_cell *cell = &fit->cell[fit->n_cells++];
         *cell = (struct ss_cell){s[i].from, s[i].to, s[i].pass, s[i].round,
-                                 (log(low) + log(high)) / 2};
+                                 log(s[i].cost)};
         if (fit->n_pairs == 0 || cell[-1].from != cell->from ||
             cell[-1].to != cell->to)
             fit->first[fit->n_pairs++] = fit->n_cells - 1;

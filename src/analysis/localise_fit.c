@@ -24,36 +24,34 @@ static double lower_median(double *v, int n)
     return v[(n - 1) / 2];
 }
 
-/** The lower median of a pair's cells of pass >= `pass`, by weight. */
-static double pair_median(struct ss_fit *fit, int p, int pass, int *count)
+/** By weight: how many of the pair's cells of pass >= `pass` are below x, and
+ * how many equal. */
+static void place_of(const struct ss_fit *fit, int p, int pass, double x,
+                     int *below, int *equal)
 {
-    double low = NAN;
-    int n = 0, seen = 0;
-
-    for (int i = fit->first[p]; i < fit->first[p + 1]; i++)
-        if (fit->cell[i].pass >= pass)
-            n += fit->weight[fit->cell[i].round];
-    *count = n;
-    if (n == 0)
-        return NAN;
-    /* few cells each: pick the one with (n - 1) / 2 below it */
+    *below = *equal = 0;
     for (int i = fit->first[p]; i < fit->first[p + 1]; i++) {
         const struct ss_cell *c = &fit->cell[i];
-        int below = 0, equal = 0;
-        if (c->pass < pass || fit->weight[c->round] == 0)
-            continue;
-        for (int k = fit->first[p]; k < fit->first[p + 1]; k++) {
-            const struct ss_cell *o = &fit->cell[k];
-            if (o->pass < pass)
-                continue;
-            below += o->x < c->x ? fit->weight[o->round] : 0;
-            equal += o->x == c->x ? fit->weight[o->round] : 0;
-        }
-        seen = (n - 1) / 2;
-        if (below <= seen && seen < below + equal)
-            low = c->x;
+        int weight = c->pass < pass ? 0 : fit->weight[c->round];
+        *below += c->x < x ? weight : 0;
+        *equal += c->x == x ? weight : 0;
     }
-    return low;
+}
+
+/** The lower median of a pair's cells of pass >= `pass`, by weight: the one
+ * with (n - 1) / 2 below it. Cells are few. */
+static double pair_median(const struct ss_fit *fit, int p, int pass, int *count)
+{
+    int n, below, equal;
+
+    place_of(fit, p, pass, INFINITY, &n, &equal);
+    *count = n;
+    for (int i = fit->first[p]; i < fit->first[p + 1]; i++) {
+        place_of(fit, p, pass, fit->cell[i].x, &below, &equal);
+        if (below <= (n - 1) / 2 && (n - 1) / 2 < below + equal)
+            return fit->cell[i].x;
+    }
+    return NAN;
 }
 
 /**

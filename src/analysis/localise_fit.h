@@ -9,7 +9,7 @@
 /** Index of cap, effect, partners, bad. */
 enum { SENDS, RECEIVES };
 
-/** All batches of one direction of a pair in one round: their median. */
+/** All batches of one direction of a pair in one round: the fastest. */
 struct ss_cell {
     int from, to;
     int pass, round; /**< round: dense number over all passes */

@@ -79,16 +79,30 @@ static int compare(const struct ss_pair_row *x, const struct ss_pair_row *y)
 
 static int compare_rows(const void *a, const void *b)
 {
-    return compare(*(const struct ss_pair_row *const *)a,
-                   *(const struct ss_pair_row *const *)b);
+    const struct ss_pair_row *x = *(const struct ss_pair_row *const *)a;
+    const struct ss_pair_row *y = *(const struct ss_pair_row *const *)b;
+    int by = compare(x, y);
+
+    if (by == 0)
+        by = (x->pass > y->pass) - (x->pass < y->pass);
+    if (by == 0)
+        by = (x->round > y->round) - (x->round < y->round);
+    return by;
 }
 
-/** Rows [0, n) are of one pair, library and direction. */
+static bool same_round(const struct ss_pair_row *a, const struct ss_pair_row *b)
+{
+    return a->pass == b->pass && a->round == b->round;
+}
+
+/** Rows [0, n) are of one pair, library and direction: the median over rounds
+ * of the fastest batch, as localise sees it. */
 static void reduce(const struct ss_pair_row *const *row, int n, double *scratch,
                    struct ss_pair_result *out)
 {
     const struct ss_pair_row *first = row[0];
     bool latency = strcmp(first->direction, "latency") == 0;
+    size_t rounds = 0;
 
     *out = (struct ss_pair_result){.row = first,
                                    .bytes = first->bytes,
@@ -96,15 +110,19 @@ static void reduce(const struct ss_pair_row *const *row, int n, double *scratch,
                                    .latency_us = NAN,
                                    .gbs = NAN};
     for (int i = 0; i < n; i++) {
-        scratch[i] =
-            latency ? row[i]->duration_ns / 1e3 : ss_pair_rate(row[i]) / 1e9;
+        double value =
+            latency ? -row[i]->duration_ns / 1e3 : ss_pair_rate(row[i]) / 1e9;
+        if (i == 0 || !same_round(row[i - 1], row[i]))
+            scratch[rounds++] = value;
+        else if (value > scratch[rounds - 1])
+            scratch[rounds - 1] = value;
         if (row[i]->bytes > out->bytes)
             out->bytes = row[i]->bytes;
     }
     if (latency)
-        out->latency_us = ss_median(scratch, (size_t)n);
+        out->latency_us = -ss_median(scratch, rounds);
     else
-        out->gbs = ss_median(scratch, (size_t)n);
+        out->gbs = ss_median(scratch, rounds);
 }
 
 static int64_t collect(const struct ss_run_data *run,

@@ -17,6 +17,8 @@
 struct ss_lane;
 struct ss_lane_ops {
     const char *library; /**< as in the pairs table */
+    /** The receiver does not notice what arrives: no latency by answers. */
+    bool one_sided;
     /** Both ends call; returns when messages can flow. */
     enum ss_status (*connect)(struct ss_lane *, int peer);
     enum ss_status (*send)(struct ss_lane *, size_t bytes, int slot);

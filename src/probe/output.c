@@ -160,7 +160,8 @@ static enum ss_status gather(struct ss_probe *probe, const void *rows,
     if (status == SS_OK)
         status =
             ss_gatherv_all(world, rows ? rows : "", n * bytes, out, lens, 0);
-    for (int i = 0; status == SS_OK && world->rank == 0 && i < world->size; i++)
+    for (int i = 0;
+         lens && status == SS_OK && world->rank == 0 && i < world->size; i++)
         *total += (int64_t)(lens[i] / bytes);
     ss_free(lens);
     return status;

@@ -249,8 +249,8 @@ static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
 {
     struct word word = {.op = OP_MARK};
     struct ss_pair_row row = m->rows->common;
-    double ns[SAMPLES_MAX];
-    int64_t count = 0, start[SAMPLES_MAX];
+    double ns[SAMPLES_MAX] = {0};
+    int64_t count = 0, start[SAMPLES_MAX] = {0};
     size_t bytes = 0;
 
     mark(m->net_root, &m->before);
@@ -287,12 +287,14 @@ static enum ss_status measure(struct meeting *m)
     const struct ss_pair_plan *plan = m->plan;
     double unused;
 
-    SS_TRY(batch(m, OP_PING, 8, 2, &unused)); /* the first message connects */
+    /* the first message connects */
+    SS_TRY(
+        batch(m, m->lane->ops->one_sided ? OP_BOTH : OP_PING, 8, 2, &unused));
     for (int i = 0; i < plan->n_sizes; i++) {
         size_t bytes = plan->sizes[i];
         bool last = i + 1 == plan->n_sizes;
         if (bytes <= SS_MESSAGE_SMALL) {
-            if (!plan->quick)
+            if (!plan->quick && !m->lane->ops->one_sided)
                 SS_TRY(measure_latency(m, bytes));
             continue;
         }

@@ -105,7 +105,8 @@ static enum ss_status play(struct ss_probe *probe, int pass, int round,
 enum ss_status ss_probe_round_all(struct ss_probe *probe, int pass, int round,
                                   const int *partner)
 {
-    int64_t expected = 6 * probe->n_lanes * probe->n_sizes * probe->slice_ns;
+    int64_t expected =
+        INT64_C(6) * probe->n_lanes * probe->n_sizes * probe->slice_ns;
     int64_t deadline = probe->config->deadline_block;
 
     atomic_store_explicit(&probe->progress->point, pass, memory_order_relaxed);

@@ -112,12 +112,13 @@ static int64_t whole_budget(const struct ss_probe *probe)
 static void share_time(struct ss_probe *probe)
 {
     const int64_t least = 4 * SS_NS_PER_MS;
-    int large = 0;
+    int64_t large = 0;
 
     for (int i = 0; i < probe->n_sizes; i++)
         large += probe->sizes[i] > SS_MESSAGE_SMALL;
     /* a third of the budget for the tournament; one way, the other, both */
-    int64_t pair = probe->budget_ns / (3 * probe->total);
+    int64_t pair = probe->budget_ns / (INT64_C(3) * probe->total);
+    SS_ASSERT(large > 0);
     probe->slice_ns = pair / (3 * large * probe->n_lanes);
     if (probe->slice_ns < least)
         probe->slice_ns = least;

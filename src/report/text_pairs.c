@@ -156,9 +156,11 @@ static enum ss_status put_worst(const struct ss_result *result,
     for (int i = 0; i < n; i++)
         put_pair_row(&grid, result, worst[i]);
     SS_TRY(ss_grid_print(&grid, out));
-    ss_wrap(out, "  ",
-            "GB/s: decimal, median of the batches; carried by: the interface "
-            "whose counters saw the bytes leave.");
+    ss_wrap(
+        out, "  ",
+        "GB/s: decimal, median over rounds of the fastest batch; carried by: "
+        "the interface "
+        "whose counters saw the bytes leave.");
     return SS_OK;
 }
 
