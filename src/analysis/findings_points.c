@@ -5,6 +5,7 @@
  * knows how far to trust the attribution.
  */
 #include <math.h>
+#include <string.h>
 
 #include "analysis/findings.h"
 #include "base/str.h"
@@ -33,6 +34,8 @@ static double mismatch(const struct ss_point_result *p)
 
     if (p->flags & SS_FLAG_CLOCK_SHIFTED)
         return 0; /* the controls do not compare: events alone count */
+    if (strcmp(p->status, "ok") != 0)
+        return 0; /* the medians are not worth comparing */
     return apart > noise ? apart / p->step.median : 0;
 }
 

@@ -42,6 +42,20 @@ static void add_loss(struct losses *list, const char *what, double ms,
     list->n++;
 }
 
+/** Weak scaling: the same computation takes longer than at the base size, by
+ * smaller pieces, shared memory or heat; a slow rank's share is waiting. */
+static double slower_computing(const struct ss_result *result,
+                               const struct ss_point_result *p)
+{
+    for (int i = 0; i < result->n_findings; i++)
+        if (result->finding[i].kind <= SS_SLOW_NODE)
+            return NAN;
+    if (strcmp(p->meta->mode, "weak") != 0 ||
+        p->meta->size == p->meta->base_size)
+        return NAN;
+    return p->compute_only_ms - p->base_ms;
+}
+
 /** Whom the persistent waiting is for, as far as a finding names it. */
 static void waiting_words(const struct ss_result *result, char *out,
                           size_t size)
@@ -68,6 +82,7 @@ static void collect(const struct ss_result *result,
 
     waiting_words(result, words, sizeof(words));
     add_loss(list, words, p->wait_persistent_ms, t);
+    add_loss(list, "slower computing", slower_computing(result, p), t);
     add_loss(list, "jitter", p->wait_jitter_ms, t);
     for (int d = 0; d < SS_DIMS; d++) {
         ss_format(words, sizeof(words), "%s transfer",
@@ -87,17 +102,17 @@ static bool measured(const struct ss_point_result *p)
     return !isnan(p->step.median);
 }
 
-/** Is a the better headline? Fit before unfit, larger before smaller; of equal
- * size the first, which is weak before strong. */
+/** Is a the better headline? Larger before smaller, then fit before unfit; of
+ * equal ones the first, which is weak before strong. */
 static bool better(const struct ss_point_result *a,
                    const struct ss_point_result *b)
 {
     bool a_ok = strcmp(a->status, "ok") == 0;
     bool b_ok = strcmp(b->status, "ok") == 0;
 
-    if (a_ok != b_ok)
-        return a_ok;
-    return a->meta->size > b->meta->size;
+    if (a->meta->size != b->meta->size)
+        return a->meta->size > b->meta->size;
+    return a_ok && !b_ok;
 }
 
 static const struct ss_point_result *headline(const struct ss_result *result)
@@ -112,17 +127,30 @@ static const struct ss_point_result *headline(const struct ss_result *result)
     return best;
 }
 
+/** " (87-155 %)" where the interval is so wide that the value alone misleads.
+ */
+static const char *band_words(const struct ss_point_result *p, char *out,
+                              size_t size)
+{
+    const struct ss_ratio *e = &p->efficiency;
+
+    out[0] = '\0';
+    if (e->hi - e->lo > 0.1 * e->value)
+        ss_format(out, size, " (%.0f-%.0f %%)", 100 * e->lo, 100 * e->hi);
+    return out;
+}
+
 static void size_words(const struct ss_point_result *p, char *out, size_t size)
 {
     const char *axis = p->meta->axis;
     int n = p->meta->size;
-    char head[40];
+    char head[40], band[48];
 
     ss_format(head, sizeof(head), "%d device%s", n, n == 1 ? "" : "s");
     if (!isnan(p->efficiency.value) && n != p->meta->base_size &&
         (axis[0] == '\0' || strcmp(axis, "dp") == 0))
-        ss_format(out, size, "%s: %.0f %% of ideal%s", head,
-                  100 * p->efficiency.value,
+        ss_format(out, size, "%s: %.0f %% of ideal%s%s", head,
+                  100 * p->efficiency.value, band_words(p, band, sizeof(band)),
                   strcmp(p->meta->mode, "strong") == 0 ? " (strong scaling)"
                                                        : "");
     else if (n > 1 && !isnan(p->parallel_efficiency))
@@ -142,6 +170,15 @@ static void append(char *out, size_t size, const char *text)
     ss_copy(out + at, size - at, text);
 }
 
+static const char *doubt(const struct ss_point_result *p)
+{
+    if (strcmp(p->status, "too_few_samples") == 0)
+        return " (too few samples to be sure)";
+    if (strcmp(p->status, "no_steady_state") == 0)
+        return " (times had not settled)";
+    return strcmp(p->status, "ok") == 0 ? "" : " (the point did not end well)";
+}
+
 static void write_point(const struct ss_result *result,
                         const struct ss_point_result *p, char *out, size_t size)
 {
@@ -155,10 +192,7 @@ static void write_point(const struct ss_result *result,
                   percent(losses.v[i].share), losses.v[i].what);
         append(out, size, part);
     }
-    if (strcmp(p->status, "ok") != 0) {
-        ss_format(part, sizeof(part), " (%s)", p->status);
-        append(out, size, part);
-    }
+    append(out, size, doubt(p));
 }
 
 /** The first that was tried says why; later ones may only have no time left. */

@@ -163,6 +163,18 @@ static void judge_rules(struct judge *j, const struct ss_result *result,
         judge_rule(j, result, &rules->rule[i]);
 }
 
+/** A point that the budget had no room for is missing. */
+static void judge_budget(struct judge *j, const struct ss_result *result)
+{
+    for (int i = 0; i < result->n_points; i++) {
+        const struct ss_point_row *meta = result->point[i].meta;
+        if (strcmp(meta->status, "skipped") == 0 &&
+            strcmp(meta->stop, "budget") == 0)
+            reason(j, 1, "%d ranks (%s) were not measured: %s", (int)meta->size,
+                   meta->mode, meta->reason);
+    }
+}
+
 /** A run that says nothing is no pass. */
 static bool any_measured(const struct ss_result *result)
 {
@@ -185,6 +197,7 @@ void ss_verdict_decide(const struct ss_result *result,
     judge_findings(&j, result);
     if (rules)
         judge_rules(&j, result, rules);
+    judge_budget(&j, result);
     if (result->complete && result->n_points > 0 && !any_measured(result))
         reason(&j, 1, "no point was measured");
     if (!result->complete)

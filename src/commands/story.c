@@ -46,6 +46,19 @@ enum ss_status ss_story_rules(const struct ss_config *config,
     return status;
 }
 
+/** Words said on request are no hang: the run was ended in mid-step. */
+static bool only_stopped(const struct ss_last_words *words, int n,
+                         struct ss_run_data *run)
+{
+    for (int i = 0; i < n; i++)
+        if (strncmp(words[i].why, "SIG", 3) != 0)
+            return false;
+    ss_format(run->end_reason, sizeof(run->end_reason),
+              "stopped by SIGTERM in mid-step, after %d of %lld points",
+              run->n_points, (long long)run->planned_points);
+    return true;
+}
+
 /** Fills args with who is to blame when ranks left last words. */
 static enum ss_status read_words(struct ss_story *story,
                                  struct ss_analysis_args *args)
@@ -56,8 +69,10 @@ static enum ss_status read_words(struct ss_story *story,
     if (!story->run.last_words)
         return SS_OK;
     SS_TRY(ss_last_words_parse(story->run.last_words, &words, &n));
-    if (n == 0)
+    if (n == 0 || only_stopped(words, n, &story->run)) {
+        ss_free(words);
         return SS_OK;
+    }
     args->n_hang_ranks = ss_last_words_judge(
         words, n, story->run.n_ranks, story->culprit,
         (int)SS_COUNT_OF(story->culprit), story->hang, sizeof(story->hang));

@@ -36,6 +36,12 @@ static int threads_of(const struct ss_config *config,
 static enum ss_status host_open(const struct ss_engine_args *args,
                                 struct ss_engine **out)
 {
+    int64_t asked = args->config->model_precision;
+    if (asked != SS_PRECISION_AUTO && asked != SS_PRECISION_FP32 &&
+        asked != SS_PRECISION_FP64)
+        return ss_fail(SS_ERR_CONFIG,
+                       "the host engine computes fp32 and fp64; set "
+                       "model.precision to one of them");
     struct ss_host *self = ss_alloc(1, sizeof(*self), "the host engine");
     if (!self)
         return SS_ERR_NO_MEMORY;

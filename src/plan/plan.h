@@ -211,7 +211,8 @@ enum ss_status ss_plan_tokens(const struct ss_config *config,
                               const struct ss_model *model, bool strong,
                               int64_t global_batch, struct ss_layout *layout,
                               int64_t *tokens, char *skip, size_t skip_size);
-/** Default strong batch: model.tokens x largest / 8, at least model.tokens. */
+/** Default strong batch: model.tokens x largest / 8, at least model.tokens and
+ * scaling.min_tokens on every rank of the largest size. */
 int64_t ss_plan_global_batch(const struct ss_config *config,
                              const struct ss_model *model, int largest);
 /** auto -> what the engine computes in ("cuda": bf16, "host": fp32, "null":

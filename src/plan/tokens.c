@@ -109,5 +109,8 @@ int64_t ss_plan_global_batch(const struct ss_config *config,
     int64_t batch = model->tokens * largest / 8;
     if (config->scaling_global_batch > 0)
         return config->scaling_global_batch;
+    /* the largest size must keep enough tokens per rank to be measured */
+    if (batch < config->scaling_min_tokens * largest)
+        batch = config->scaling_min_tokens * largest;
     return batch > model->tokens ? batch : model->tokens;
 }

@@ -46,6 +46,8 @@ static void skip(struct ss_point_run *run, int64_t step_ns)
     double least = (double)step_ns * LEAST_STEPS;
 
     ss_copy(run->meta.status, sizeof(run->meta.status), "skipped");
+    if (!run->point->optional)
+        ss_copy(run->meta.stop, sizeof(run->meta.stop), "budget");
     ss_format(run->meta.reason, sizeof(run->meta.reason),
               "a step takes %s, so this size needs about %s and its share of "
               "the budget is %s: give a larger budget or a smaller model",

@@ -18,7 +18,9 @@
 struct round {
     struct ss_slot *slot;
     struct ss_raw_block *raw; /**< [n] */
-    int n, number;
+    int n;                    /**< that count: those that every group ran */
+    int cap;                  /**< that were planned */
+    int number;
     struct ss_clock_map map;
 };
 
@@ -94,7 +96,7 @@ static int sampled_steps(const struct ss_point_run *run,
 
 static void close_round(struct round *round)
 {
-    for (int i = 0; round->raw && i < round->n; i++)
+    for (int i = 0; round->raw && i < round->cap; i++)
         ss_block_record_close(&round->raw[i].record);
     ss_free(round->raw);
     ss_free(round->slot);
@@ -129,7 +131,7 @@ static enum ss_status open_round(const struct ss_context *context,
         .seed = context->sweep.seed * 1000003u + (uint64_t)run->point->index,
     };
 
-    round->n = ss_round_slots(&args);
+    round->n = round->cap = ss_round_slots(&args);
     round->slot = ss_alloc((size_t)round->n, sizeof(*round->slot), "schedule");
     round->raw = ss_alloc((size_t)round->n, sizeof(*round->raw), "blocks");
     if (!round->slot || !round->raw)
@@ -153,6 +155,20 @@ static void arm_meeting(struct ss_context *context, struct ss_point_run *run,
                    10 * expected + 60 * SS_NS_PER_S, "meeting of all groups");
 }
 
+/** Blocks that take far longer than the pilot promised (a busy machine, a link
+ * that breaks down) must not eat the other points' time: half as much again is
+ * the most. Equal on the ranks of the group. */
+static enum ss_status over_time(struct ss_context *context,
+                                struct ss_point_run *run, bool *over)
+{
+    int64_t spent = context->engine->ops->now(context->engine) - run->start_ns;
+
+    SS_TRY(
+        ss_allreduce_all(run->comms.group, &spent, 1, SS_DT_I64, SS_RED_MAX));
+    *over = spent > run->budget_ns + run->budget_ns / 2;
+    return SS_OK;
+}
+
 static enum ss_status run_blocks(struct ss_context *context,
                                  struct ss_point_run *run, struct round *round)
 {
@@ -166,7 +182,25 @@ static enum ss_status run_blocks(struct ss_context *context,
         };
         SS_TRY(ss_block_run_all(context, run, &spec, &raw->record));
         raw->done = true;
+        bool over;
+        SS_TRY(over_time(context, run, &over));
+        if (over && round->slot[i].variant == SS_WHOLE && !raw->sampled)
+            break;
     }
+    return SS_OK;
+}
+
+/** All groups keep the blocks that the shortest of them ran. */
+static enum ss_status agree_blocks(struct ss_context *context,
+                                   const struct ss_point_run *run,
+                                   struct round *round)
+{
+    int64_t done = run->size > 0 ? 0 : round->cap;
+
+    for (int i = 0; i < round->cap && run->size > 0; i++)
+        done += round->raw[i].done;
+    SS_TRY(ss_allreduce_all(context->world, &done, 1, SS_DT_I64, SS_RED_MIN));
+    round->n = (int)done;
     return SS_OK;
 }
 
@@ -320,6 +354,7 @@ enum ss_status ss_round_run_all(struct ss_context *context,
     arm_meeting(context, run, &round);
     SS_TRY_GOTO(ss_meet_or_stop_all(context, context->world, status), status,
                 out);
+    SS_TRY_GOTO(agree_blocks(context, run, &round), status, out);
     SS_TRY_GOTO(sync_clock(context, &round.map.after), status, out);
     SS_TRY_GOTO(agree_bound(context, run, &round), status, out);
     if (run->size > 0)

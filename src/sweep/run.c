@@ -283,6 +283,8 @@ static enum ss_status one_point(struct ss_context *context, int at)
     describe_point(context, point, &meta);
     if (point->tokens == 0)
         return write_empty(context, &meta, "skipped", point->skip);
+    if (share <= 0 && !point->optional)
+        ss_copy(meta.stop, sizeof(meta.stop), "budget");
     if (share <= 0)
         return write_empty(context, &meta, "skipped",
                            "the budget was used up by earlier points");
@@ -298,8 +300,10 @@ static void note_end(struct ss_context *context, enum ss_status status,
     outcome->end = status;
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "stopped by SIGTERM after %d of %d points", done,
-                  context->sweep.n);
+                  "%s after %d of %d points",
+                  strstr(text, "SIGINT") ? "stopped by SIGINT"
+                                         : "stopped by SIGTERM",
+                  done, context->sweep.n);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
                   "%.*s, after %d of %d points",
@@ -316,8 +320,8 @@ static void run_points(struct ss_context *context,
             continue;
         if (context->world->rank == 0) {
             ss_progress_end();
-            ss_log(SS_LOG_ERROR, "sweep", "point %d: %s",
-                   context->sweep.point[i].index,
+            ss_log(status == SS_ERR_STOPPED ? SS_LOG_INFO : SS_LOG_ERROR,
+                   "sweep", "point %d: %s", context->sweep.point[i].index,
                    status == SS_ERR_STOPPED ? "asked to stop"
                                             : ss_error_text());
         }

@@ -98,6 +98,10 @@ static void global_batch(void **state)
     (void)state;
     ss_config_default(&c);
     assert_int_equal(ss_plan_global_batch(&c, &model, 1), 1024);
+    /* the largest size keeps scaling.min_tokens (512) per rank */
+    assert_int_equal(ss_plan_global_batch(&c, &model, 8), 8 * 512);
+    assert_int_equal(ss_plan_global_batch(&c, &model, 12), 12 * 512);
+    c.scaling_min_tokens = 1; /* tokens x largest / 8, at least one share */
     assert_int_equal(ss_plan_global_batch(&c, &model, 8), 1024);
     assert_int_equal(ss_plan_global_batch(&c, &model, 12), 1536);
     assert_int_equal(ss_plan_global_batch(&c, &model, 16384), 2048 * 1024);

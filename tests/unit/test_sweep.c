@@ -153,6 +153,8 @@ static void strong_below_min_tokens_is_skipped_with_a_reason(void **state)
     make("1,16", "strong", &config, &model);
     assert_int_equal(ss_config_set(&config, "scaling.min_tokens", "1024"),
                      SS_OK);
+    assert_int_equal(ss_config_set(&config, "scaling.global_batch", "8192"),
+                     SS_OK);
     assert_int_equal(ss_sweep_plan(&config, &model, &machine, &sweep), SS_OK);
     for (int i = 0; i < sweep.n; i++)
         if (sweep.point[i].tokens == 0) {
