@@ -10,7 +10,7 @@ setup() {
     called=$tmp/called
     mkdir -p "$top/launch" "$bin"
     touch "$top/CMakeLists.txt"
-    cp "$BATS_TEST_DIRNAME/../../launch/"* "$top/launch"
+    cp -r "$BATS_TEST_DIRNAME/../../launch/"* "$top/launch"
     plant mpirun 'exit "${MPIRUN_CODE:-0}"'
     plant cmake 'exit "${CMAKE_CODE:-0}"'
     plant nvidia-smi 'exit 9'
