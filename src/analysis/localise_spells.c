@@ -165,7 +165,16 @@ static double chance(const struct tally *t)
     return binomial_tail((t->slow + 1) / 2, (t->all + 1) / 2, rate);
 }
 
-/** The share of resampled rounds in which it is slow more often, by far. */
+/** Named again: slow often enough, and far more often than the others. */
+static bool says_same(const struct tally *t)
+{
+    double mine = t->all ? (double)t->slow / t->all : 0;
+    double others = (t->others_slow + 1.0) / (t->others + 2.0);
+
+    return t->slow >= LEAST_SLOW && mine > 2 * others;
+}
+
+/** The share of resampled rounds that name it as well. */
 static enum ss_status bootstrap(struct soak *s, struct ss_flicker *f)
 {
     int *weight = ss_alloc((size_t)s->rounds, sizeof(*weight), "rounds");
@@ -182,7 +191,7 @@ static enum ss_status bootstrap(struct soak *s, struct ss_flicker *f)
         for (int i = 0; i < s->rounds; i++)
             weight[ss_random_below(&random, (uint64_t)s->rounds)]++;
         struct tally t = tally_of(s, f, weight);
-        agreed += t.slow > 0 && chance(&t) < s->rule->family;
+        agreed += says_same(&t);
     }
     f->confidence = total > 0 ? (double)agreed / total : NAN;
     ss_free(weight);

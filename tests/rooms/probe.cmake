@@ -3,16 +3,21 @@ ss_unit_test(test_localise USES probe
     SOURCES unit/test_localise.c support/sim_pairs.c TIMEOUT 120)
 ss_unit_test(test_probe USES probe
     SOURCES unit/test_probe.c support/probe_cases.c)
+ss_unit_test(test_links USES commands LIBS PkgConfig::JANSSON m)
 ss_mpi_test(test_probe_mpi NP 2 4 5 USES probe
     SOURCES mpi/test_probe_mpi.c support/probe_cases.c support/rank_main.c)
 
 # Virtual hosts with shaped links; tests/full/probe runs more of them.
 if(TARGET stepscale)
     foreach(case slow_host slow_pair uniform healthy)
-        add_test(NAME probe_${case} COMMAND
+        add_test(NAME e2e_probe_${case} COMMAND
             ${CMAKE_CURRENT_LIST_DIR}/../cluster/probe.sh
             $<TARGET_FILE:stepscale> ${case} 8 9s)
-        set_tests_properties(probe_${case} PROPERTIES LABELS "e2e;cluster"
+        set_tests_properties(e2e_probe_${case} PROPERTIES LABELS "e2e;cluster"
             TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77)
     endforeach()
+    add_test(NAME e2e_probe_full COMMAND
+        ${CMAKE_CURRENT_LIST_DIR}/../full/probe $<TARGET_FILE:stepscale>)
+    set_tests_properties(e2e_probe_full PROPERTIES LABELS full TIMEOUT 3600
+        PROCESSORS 2)
 endif()
