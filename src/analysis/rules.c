@@ -108,8 +108,12 @@ static void unknown(struct reader *r, const yaml_node_t *node, const char *what,
 {
     const char *near = ss_nearest(word, known);
 
-    problem(r, &node->start_mark, "unknown %s '%.40s'%s%s%s", what, word,
-            near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    if (near)
+        problem(r, &node->start_mark, "unknown %s '%.40s'; did you mean %s?",
+                what, word, near);
+    else
+        problem(r, &node->start_mark,
+                "unknown %s '%.40s'; results/README.md lists them", what, word);
 }
 
 static void read_metric(struct reader *r, yaml_node_t *node,

@@ -75,9 +75,8 @@ struct ss_run_outcome;
 enum ss_status ss_story_open_run(const struct ss_run_outcome *outcome,
                                  const struct ss_rules *rules,
                                  struct ss_story **out);
-/** The exit code stored with the verdict; where the file has none (a .part
- * folder), that of the verdict derived now. */
-int ss_story_stored_code(const struct ss_story *story);
+/** Its verdict is the stored one, unless there are rules or the file has none.
+ */
 const struct ss_result *ss_story_result(const struct ss_story *story);
 void ss_story_close(struct ss_story *story);
 /** Rules of a config: the file's, and min_effect. */

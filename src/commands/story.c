@@ -111,6 +111,10 @@ static enum ss_status open_story(const char *path, const char *end,
     args.run = &story->run;
     SS_TRY_GOTO(read_words(story, &args), status, fail);
     SS_TRY_GOTO(ss_analyse(&args, &story->result), status, fail);
+    /* without new limits the verdict is the one that was given then */
+    if (!end && rules->n == 0 && story->run.verdict_json)
+        (void)ss_report_verdict_read(story->run.verdict_json,
+                                     &story->result.verdict);
     *out = story;
     return SS_OK;
 fail:
@@ -129,12 +133,6 @@ enum ss_status ss_story_open_run(const struct ss_run_outcome *outcome,
                                  struct ss_story **out)
 {
     return open_story(outcome->out, outcome->end_reason, rules, out);
-}
-
-int ss_story_stored_code(const struct ss_story *story)
-{
-    return story->run.verdict_code >= 0 ? story->run.verdict_code
-                                        : story->result.verdict.exit_code;
 }
 
 const struct ss_result *ss_story_result(const struct ss_story *story)

@@ -42,7 +42,7 @@ int ss_command_report(int argc, char **argv)
         return complain(status);
     status = ss_story_print(story, cli.format, cli.ranks);
     if (cli.check)
-        code = ss_story_stored_code(story);
+        code = ss_story_result(story)->verdict.exit_code;
     ss_story_close(story);
     return status == SS_OK ? code : complain(status);
 }

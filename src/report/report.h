@@ -2,6 +2,8 @@
 #ifndef SS_REPORT_REPORT_H
 #define SS_REPORT_REPORT_H
 
+#include <stdbool.h>
+
 #include "analysis/result.h"
 #include "base/str.h"
 
@@ -15,5 +17,8 @@ enum ss_status ss_report_render(const struct ss_result *result,
 /** The verdict object alone, as JSON (stored in the file). */
 enum ss_status ss_report_verdict_json(const struct ss_verdict *verdict,
                                       struct ss_buf *out);
+
+/** The same back; false (and *out untouched) for what is not such an object. */
+bool ss_report_verdict_read(const char *json, struct ss_verdict *out);
 
 #endif

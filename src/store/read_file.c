@@ -185,6 +185,8 @@ static enum ss_status read_result(const struct ss_h5_place *root,
                                 sizeof run->end_reason));
     SS_TRY(ss_h5_read_attr_int(root, "verdict_code", &run->verdict_code));
     SS_TRY(read_run_group(root, run));
+    if (ss_h5_has(root, "verdict_json"))
+        SS_TRY(ss_h5_read_text(root, "verdict_json", &run->verdict_json));
     if (ss_h5_has(root, "last_words"))
         SS_TRY(ss_h5_read_text(root, "last_words", &content->last_words));
     SS_TRY(ss_h5_open_group(root, "points", &points.id));

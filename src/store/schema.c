@@ -35,5 +35,6 @@ void ss_run_data_free(struct ss_run_data *run)
     ss_free(run->config_yaml);
     ss_free(run->command_line);
     ss_free(run->last_words);
+    ss_free(run->verdict_json);
     *run = (struct ss_run_data){0};
 }

@@ -143,6 +143,7 @@ struct ss_run_data {
     char end_reason[160]; /**< "" complete; else "stopped by SIGTERM after 3 of
                              9 points" */
     int32_t verdict_code; /**< exit code; -1: none stored */
+    char *verdict_json;   /**< as stored; NULL: none. Owned */
     /** What ranks that did not finish left behind, "last-N.txt:" before each;
      * NULL: nothing. Owned; ss_last_words_parse reads it. */
     char *last_words;

@@ -294,6 +294,18 @@ static void test_verdict_alone(void **state)
         ss_buf_text(&out),
         "{\"result\":\"fail\",\"exit_code\":10,\"reasons\":[\"error finding: "
         "straggler_rank, rank 3 on node02\"]}");
+    struct ss_verdict back = {0};
+    assert_true(ss_report_verdict_read(ss_buf_text(&out), &back));
+    assert_int_equal(back.result, c.result.verdict.result);
+    assert_int_equal(back.exit_code, 10);
+    assert_int_equal(back.n_reasons, 1);
+    assert_string_equal(back.reason[0], c.result.verdict.reason[0]);
+    assert_false(ss_report_verdict_read("{\"result\":\"fail\"}", &back));
+    assert_false(ss_report_verdict_read("{\"result\":\"maybe\","
+                                        "\"exit_code\":0}",
+                                        &back));
+    assert_false(ss_report_verdict_read("", &back));
+    assert_int_equal(back.exit_code, 10); /* untouched */
     ss_buf_free(&out);
 }
 
