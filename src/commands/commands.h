@@ -23,6 +23,7 @@ const struct ss_command *ss_command_table(void);
 
 int ss_command_run(int argc, char **argv);
 int ss_command_probe(int argc, char **argv);
+int ss_command_check(int argc, char **argv);
 int ss_command_plan(int argc, char **argv);
 int ss_command_report(int argc, char **argv);
 int ss_command_merge(int argc, char **argv);

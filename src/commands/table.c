@@ -18,6 +18,8 @@ static const struct ss_command commands[] = {
     {"probe", "[--exclude-file FILE] [probe.key=value ...]",
      "interconnect: which node, link or path is slow (under mpirun or srun)",
      ss_command_probe},
+    {"check", "--local", "this node alone: ports, lanes, GPUs, limits",
+     ss_command_check},
     {"plan", "[--ranks N] [key=value ...]",
      "print the step program, bytes and FLOPs of a layout", ss_command_plan},
     {"report", "FILE [--format text|json|csv] [--ranks worst|all|none]",

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: Apache-2.0
 ss_unit_test(test_net_counters USES health LIBS ss_store_sample)
+ss_unit_test(test_local USES health LIBS ss_store_sample)

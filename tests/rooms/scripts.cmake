@@ -2,7 +2,7 @@
 # Scripts of launch/, slurm/, tests/ and .ci/, with planted tools on PATH.
 find_program(SS_BATS bats)
 if(SS_BATS)
-    foreach(name quickstart sbatch sweep drain container mpirun read_hosts bind_device
+    foreach(name quickstart sbatch sweep drain health container mpirun read_hosts bind_device
             lint tests_run readme_report)
         add_test(NAME bats_${name}
             COMMAND ${SS_BATS} ${CMAKE_CURRENT_SOURCE_DIR}/scripts/${name}.bats)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `stepscale check --local`: this node alone, without a launcher. The first
+ * line is a sentence that begins with OK, WARNING or CRITICAL, so that health
+ * checks of schedulers and monitors can use it (slurm/health.sh).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "commands/cli.h"
+#include "commands/commands.h"
+#include "health/local.h"
+
+static const char *const level_name[] = {"OK", "WARNING", "CRITICAL"};
+
+static void print_help(void)
+{
+    puts("Usage: stepscale check --local\n\n"
+         "Looks at this node alone: ports of RDMA adapters, PCIe lanes, GPUs "
+         "that do not\nanswer, locked memory, /dev/shm. Prints a line "
+         "OK|WARNING|CRITICAL and one line\nper check.\n\n"
+         "Exit codes: 0 OK or warnings, 10 critical, 12 it could not look.");
+}
+
+/** The worst things, in one line. */
+static void print_summary(const struct ss_local *local, enum ss_level worst)
+{
+    int n = 0;
+
+    printf("%s: ", level_name[worst]);
+    for (int i = 0; i < local->n; i++)
+        if (local->row[i].level == worst && worst != SS_LEVEL_OK)
+            printf("%s%s", n++ ? "; " : "", local->row[i].text);
+    if (n == 0)
+        printf("%d GPUs, %d RDMA ports, nothing stands out", local->n_gpus,
+               local->n_ports);
+    putchar('\n');
+}
+
+static int check_local(void)
+{
+    struct ss_local_places places;
+    struct ss_local local;
+    const char *sys = getenv("STEPSCALE_SYS");
+
+    ss_local_places(&places);
+    if (sys && *sys)
+        places.sys = sys;
+    enum ss_status status = ss_local_check(&places, &local);
+    if (status != SS_OK) {
+        ss_cli_complain(ss_error_text());
+        return ss_status_exit_code(status);
+    }
+    enum ss_level worst = ss_local_level(&local);
+    print_summary(&local, worst);
+    for (int i = 0; i < local.n; i++)
+        printf("  %-8s %-8s %s\n", level_name[local.row[i].level],
+               local.row[i].what, local.row[i].text);
+    ss_local_free(&local);
+    return worst == SS_LEVEL_CRITICAL ? ss_status_exit_code(SS_ERR_VERIFY) : 0;
+}
+
+int ss_command_check(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        print_help();
+        return 0;
+    }
+    if (argc != 2 || strcmp(argv[1], "--local") != 0) {
+        ss_cli_complain("check takes one option, --local");
+        return 2;
+    }
+    return check_local();
+}
