@@ -298,6 +298,23 @@ static void release(struct soak *s)
     ss_free(s->all_of);
 }
 
+/** Of a way's batches in a round the fastest: a hiccup of the host hits one,
+ * a slow link all of them. */
+static void keep_fastest(struct soak *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n; i++) {
+        struct ss_link_sample *last = n > 0 ? &s->v[n - 1] : NULL;
+        if (!last || last->from != s->v[i].from || last->to != s->v[i].to ||
+            last->round != s->v[i].round)
+            s->v[n++] = s->v[i];
+        else if (s->v[i].cost < last->cost)
+            last->cost = s->v[i].cost;
+    }
+    s->n = n;
+}
+
 static void keep_usable(struct soak *s, const struct ss_link_sample *sample,
                         int n)
 {
@@ -314,6 +331,7 @@ static void keep_usable(struct soak *s, const struct ss_link_sample *sample,
     if (s->rounds > s->n) /* odd numbers of rounds take no memory */
         s->rounds = s->n;
     qsort(s->v, (size_t)s->n, sizeof(*s->v), by_pair);
+    keep_fastest(s);
 }
 
 enum ss_status ss_localise_spells(const struct ss_link_sample *sample, int n,

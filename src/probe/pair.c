@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "cluster/agree.h"
 #include "config/config.h"
 #include "health/net_counters.h"
 #include "timing/stats.h"
@@ -252,6 +253,7 @@ static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
     double ns[SAMPLES_MAX] = {0};
     int64_t count = 0, start[SAMPLES_MAX] = {0};
     size_t bytes = 0;
+    int done = 0;
 
     mark(m->net_root, &m->before);
     m->moved = 0;
@@ -261,9 +263,9 @@ static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
     if (decides && bytes < want &&
         (m->rows->cut_bytes == 0 || bytes < m->rows->cut_bytes))
         m->rows->cut_bytes = bytes;
-    for (int i = 0; i < m->plan->samples; i++) {
-        start[i] = ss_clock_wall_ns();
-        SS_TRY(batch(m, op, bytes, count, &ns[i]));
+    for (; done < m->plan->samples && !ss_stop_requested(); done++) {
+        start[done] = ss_clock_wall_ns();
+        SS_TRY(batch(m, op, bytes, count, &ns[done]));
     }
     SS_TRY(look(m, op, &word));
     orient(op, &row);
@@ -273,12 +275,23 @@ static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
     row.counted_bytes = word.counted;
     row.moved_bytes = m->moved;
     ss_copy(row.transport, sizeof(row.transport), transport_of(m, &word));
-    for (int i = 0; i < m->plan->samples; i++) {
+    for (int i = 0; i < done; i++) {
         row.sample = i;
         row.start_ns = start[i];
         row.duration_ns = ns[i];
         SS_TRY(add_row(m->rows, &row));
     }
+    return SS_OK;
+}
+
+/** One way after the other; asked to stop, a meeting ends between two. */
+static enum ss_status measure_ways(struct meeting *m, size_t bytes, bool last)
+{
+    static const enum op ways[] = {OP_SEND, OP_RECV, OP_BOTH};
+    size_t n = last && !m->plan->quick ? 3 : 2;
+
+    for (size_t i = 0; i < n && !ss_stop_requested(); i++)
+        SS_TRY(measure_way(m, ways[i], bytes, last));
     return SS_OK;
 }
 
@@ -300,10 +313,7 @@ static enum ss_status measure(struct meeting *m)
         }
         if (plan->quick && !last)
             continue;
-        SS_TRY(measure_way(m, OP_SEND, bytes, last));
-        SS_TRY(measure_way(m, OP_RECV, bytes, last));
-        if (last && !plan->quick)
-            SS_TRY(measure_way(m, OP_BOTH, bytes, last));
+        SS_TRY(measure_ways(m, bytes, last));
     }
     return SS_OK;
 }

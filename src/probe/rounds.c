@@ -17,7 +17,8 @@
 
 enum { TAG_DONE = 900 };
 /** Batches of a soak: short, so that its times are sharp. */
-#define SOAK_SLICE_NS (60 * SS_NS_PER_MS)
+#define SOAK_SLICE_NS (90 * SS_NS_PER_MS)
+#define SOAK_SAMPLES 2
 #define SAMPLES 3
 
 /** Ranks beside the one that measures look once a millisecond. */
@@ -69,7 +70,7 @@ static enum ss_status meet_partner(struct ss_probe *probe, int pass, int round,
         .sizes = probe->sizes,
         .n_sizes = probe->n_sizes,
         .slice_ns = pass == SS_PASS_SOAK ? SOAK_SLICE_NS : probe->slice_ns,
-        .samples = pass == SS_PASS_SOAK ? 1 : SAMPLES,
+        .samples = pass == SS_PASS_SOAK ? SOAK_SAMPLES : SAMPLES,
         .quick = pass == SS_PASS_SOAK,
     };
     int lanes = pass == SS_PASS_ALL ? probe->n_lanes : 1;
