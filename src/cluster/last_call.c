@@ -34,6 +34,15 @@ bool ss_last_call_heard(const char *folder)
            access(path, F_OK) == 0;
 }
 
+/* After the judgement nobody is asked any more: a stopped rank that the
+ * launcher wakes to end it would speak too late. */
+static void end_call(const char *folder)
+{
+    char path[4200];
+    if (ss_format(path, sizeof(path), "%s/" MARKER, folder))
+        (void)unlink(path);
+}
+
 /* Words of this run only, in place; returns how many. */
 static int keep_ours(const char *run_id, struct ss_last_words *words, int n)
 {
@@ -72,6 +81,8 @@ bool ss_last_call_conclude(const char *folder, const char *run_id, int rank,
     bool lowest = lowest_judge(words, n) >= rank;
     if (lowest && n > 0)
         judge(words, n, world);
+    if (lowest && folder[0])
+        end_call(folder);
     ss_free(words);
     return lowest;
 }

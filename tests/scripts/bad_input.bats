@@ -229,7 +229,7 @@ YAML
         # shellcheck disable=SC2086 # option and value
         command_limited "$mpirun" 2 "$program" run "${small[@]}" --out r.h5 \
             : -np 1 "$program" run "${small[@]}" --out r.h5 $option
-        refused 2 'rank 2 on [^ ]+: another --config, --engine, --dry-run'
+        refused 2 'rank 2 on [^ ]+: another --config, --engine, '
     done
 }
 
