@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/localise.h"
+#include "analysis/localise_soak.h"
 #include "base/mem.h"
 #include "base/random.h"
 #include "timing/stats.h"
@@ -19,50 +19,6 @@
 #define MOST_NAMED 16
 /** A partner that holds so much of a node's slow batches is the reason. */
 #define ONE_PARTNER 0.8
-
-struct soak {
-    const struct ss_localise_rule *rule;
-    struct ss_link_sample *v; /**< [n] by pair, then by time */
-    double *over;             /**< [n] log cost over the pair's usual */
-    bool *slow, *gone;        /**< [n] slow; explained by someone named */
-    double *scratch;
-    int *slow_of, *all_of; /**< [nodes] */
-    int n, rounds;
-    struct ss_flickers *out;
-};
-
-static int by_pair(const void *a, const void *b)
-{
-    const struct ss_link_sample *x = a, *y = b;
-
-    if (x->from != y->from)
-        return x->from < y->from ? -1 : 1;
-    if (x->to != y->to)
-        return x->to < y->to ? -1 : 1;
-    return (x->when > y->when) - (x->when < y->when);
-}
-
-/** Marks what is slow against its own pair. */
-static void mark_slow(struct soak *s)
-{
-    for (int i = 0, end; i < s->n; i = end) {
-        for (end = i; end < s->n && s->v[end].from == s->v[i].from &&
-                      s->v[end].to == s->v[i].to;
-             end++)
-            s->scratch[end - i] = log(s->v[end].cost);
-        double usual = ss_median(s->scratch, (size_t)(end - i));
-        for (int k = i; k < end; k++)
-            s->over[k] = log(s->v[k].cost) - usual;
-    }
-    for (int i = 0; i < s->n; i++)
-        s->scratch[i] = fabs(s->over[i]);
-    double noise = 1.4826 * ss_median(s->scratch, (size_t)s->n);
-    double line = log1p(2 * s->rule->min_effect);
-    if (5 * noise > line)
-        line = 5 * noise;
-    for (int i = 0; i < s->n; i++)
-        s->slow[i] = s->over[i] > line;
-}
 
 static bool touches(const struct ss_link_sample *v, int node, int peer)
 {
@@ -83,7 +39,7 @@ static double binomial_tail(int k, int n, double p)
     return sum < 1 ? sum : 1;
 }
 
-static void count(struct soak *s)
+static void count(struct ss_soak *s)
 {
     for (int i = 0; i < s->rule->nodes; i++)
         s->slow_of[i] = s->all_of[i] = 0;
@@ -92,13 +48,14 @@ static void count(struct soak *s)
             continue;
         s->all_of[s->v[i].from]++;
         s->all_of[s->v[i].to]++;
-        s->slow_of[s->v[i].from] += s->slow[i];
-        s->slow_of[s->v[i].to] += s->slow[i];
+        /* both ways at once say more */
+        s->slow_of[s->v[i].from] += s->slow[i] + s->both[i];
+        s->slow_of[s->v[i].to] += s->slow[i] + s->both[i];
     }
 }
 
 /** Who is slow most often? -1: nobody worth a word. */
-static int most_often(const struct soak *s)
+static int most_often(const struct ss_soak *s)
 {
     int best = -1;
     double share = 0;
@@ -114,7 +71,7 @@ static int most_often(const struct soak *s)
 }
 
 /** The partner that holds most of a node's slow batches, if one does. */
-static int one_partner(struct soak *s, int node)
+static int one_partner(struct ss_soak *s, int node)
 {
     int best = -1, most = 0, total = 0;
 
@@ -134,48 +91,66 @@ static int one_partner(struct soak *s, int node)
 
 /** Slow and all batches of the accused, and of everybody else. */
 struct tally {
-    int slow, all, others_slow, others;
+    int slow, all, both, meetings;
+};
+struct tallies {
+    struct tally its, others;
 };
 
-static struct tally tally_of(const struct soak *s, const struct ss_flicker *f,
-                             const int *weight)
+static struct tallies tally_of(const struct ss_soak *s,
+                               const struct ss_flicker *f, const int *weight)
 {
-    struct tally t = {0, 0, 0, 0};
+    struct tallies t = {{0, 0, 0, 0}, {0, 0, 0, 0}};
 
     for (int i = 0; i < s->n; i++) {
         int w = weight ? weight[s->v[i].round % s->rounds] : 1;
         if (s->gone[i])
             continue;
-        if (touches(&s->v[i], f->node, f->peer)) {
-            t.slow += w * s->slow[i];
-            t.all += w;
-        } else {
-            t.others_slow += w * s->slow[i];
-            t.others += w;
-        }
+        struct tally *side =
+            touches(&s->v[i], f->node, f->peer) ? &t.its : &t.others;
+        bool once = s->v[i].from < s->v[i].to; /* a meeting has two ways */
+        side->slow += w * s->slow[i];
+        side->all += w;
+        side->both += once ? w * s->both[i] : 0;
+        side->meetings += once ? w * s->back[i] : 0;
     }
     return t;
 }
 
-/** Both ways of a pair in a round are one observation. */
-static double chance(const struct tally *t)
+/** Rate of the others, never 0. */
+static double rate(int slow, int all)
 {
-    double rate = (t->others_slow + 1.0) / (t->others + 2.0);
+    return (slow + 1.0) / (all + 2.0);
+}
 
-    return binomial_tail((t->slow + 1) / 2, (t->all + 1) / 2, rate);
+/**
+ * The better of two tests, both ways of a meeting being one observation: how
+ * often one was slow (a fault in one direction), how often both were.
+ */
+static double chance(const struct tallies *t)
+{
+    double one = binomial_tail((t->its.slow + 1) / 2, (t->its.all + 1) / 2,
+                               rate(t->others.slow, t->others.all));
+    double both = binomial_tail(t->its.both, t->its.meetings,
+                                rate(t->others.both, t->others.meetings));
+
+    return 2 * (one < both ? one : both);
 }
 
 /** Named again: slow often enough, and far more often than the others. */
-static bool says_same(const struct tally *t)
+static bool says_same(const struct tallies *t)
 {
-    double mine = t->all ? (double)t->slow / t->all : 0;
-    double others = (t->others_slow + 1.0) / (t->others + 2.0);
+    const struct tally *its = &t->its, *others = &t->others;
 
-    return t->slow >= LEAST_SLOW && mine > 2 * others;
+    return (its->slow >= LEAST_SLOW &&
+            its->slow > 2 * its->all * rate(others->slow, others->all)) ||
+           (its->both > 1 &&
+            its->both >
+                2 * its->meetings * rate(others->both, others->meetings));
 }
 
 /** The share of resampled rounds that name it as well. */
-static enum ss_status bootstrap(struct soak *s, struct ss_flicker *f)
+static enum ss_status bootstrap(struct ss_soak *s, struct ss_flicker *f)
 {
     int *weight = ss_alloc((size_t)s->rounds, sizeof(*weight), "rounds");
     struct ss_random random;
@@ -190,7 +165,7 @@ static enum ss_status bootstrap(struct soak *s, struct ss_flicker *f)
         memset(weight, 0, (size_t)s->rounds * sizeof(*weight));
         for (int i = 0; i < s->rounds; i++)
             weight[ss_random_below(&random, (uint64_t)s->rounds)]++;
-        struct tally t = tally_of(s, f, weight);
+        struct tallies t = tally_of(s, f, weight);
         agreed += says_same(&t);
     }
     f->confidence = total > 0 ? (double)agreed / total : NAN;
@@ -206,7 +181,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /** The accused's batches in time order; `to` says whether slow. */
-static enum ss_status find_spells(struct soak *s, struct ss_flicker *f)
+static enum ss_status find_spells(struct ss_soak *s, struct ss_flicker *f)
 {
     struct ss_spell *at = ss_alloc((size_t)s->n, sizeof(*at), "spells");
     bool open = false;
@@ -237,7 +212,7 @@ static enum ss_status find_spells(struct soak *s, struct ss_flicker *f)
 }
 
 /** Names one, if there is one; *more says so. */
-static enum ss_status name_one(struct soak *s, bool *more)
+static enum ss_status name_one(struct ss_soak *s, bool *more)
 {
     struct ss_flicker f = {.node = -1, .peer = -1};
 
@@ -252,13 +227,13 @@ static enum ss_status name_one(struct soak *s, bool *more)
         f.peer = f.node;
         f.node = low;
     }
-    struct tally t = tally_of(s, &f, NULL);
+    struct tallies t = tally_of(s, &f, NULL);
     int nodes = s->rule->nodes;
     f.p = chance(&t) * (nodes + nodes * (nodes - 1) / 2.0);
-    f.slow = t.slow;
-    f.samples = t.all;
-    f.share = (double)t.slow / t.all;
-    if (f.p >= s->rule->family || t.slow < LEAST_SLOW || t.others == 0)
+    f.slow = t.its.slow;
+    f.samples = t.its.all;
+    f.share = (double)t.its.slow / t.its.all;
+    if (f.p >= s->rule->family || t.its.slow < LEAST_SLOW || t.others.all == 0)
         return SS_OK;
     SS_TRY(bootstrap(s, &f));
     SS_TRY(find_spells(s, &f));
@@ -269,89 +244,20 @@ static enum ss_status name_one(struct soak *s, bool *more)
     return SS_OK;
 }
 
-static enum ss_status take_memory(struct soak *s, int n)
-{
-    size_t all = (size_t)n + 1, nodes = (size_t)s->rule->nodes + 1;
-
-    s->v = ss_alloc(all, sizeof(*s->v), "soak samples");
-    s->over = ss_alloc(all, sizeof(*s->over), "soak samples");
-    s->slow = ss_alloc(all, sizeof(*s->slow), "soak samples");
-    s->gone = ss_alloc(all, sizeof(*s->gone), "soak samples");
-    s->scratch = ss_alloc(all, sizeof(*s->scratch), "soak samples");
-    s->slow_of = ss_alloc(nodes, sizeof(*s->slow_of), "soak samples");
-    s->all_of = ss_alloc(nodes, sizeof(*s->all_of), "soak samples");
-    s->out->v = ss_alloc(MOST_NAMED, sizeof(*s->out->v), "flickers");
-    return s->v && s->over && s->slow && s->gone && s->scratch && s->slow_of &&
-                   s->all_of && s->out->v
-               ? SS_OK
-               : SS_ERR_NO_MEMORY;
-}
-
-static void release(struct soak *s)
-{
-    ss_free(s->v);
-    ss_free(s->over);
-    ss_free(s->slow);
-    ss_free(s->gone);
-    ss_free(s->scratch);
-    ss_free(s->slow_of);
-    ss_free(s->all_of);
-}
-
-/** Of a way's batches in a round the fastest: a hiccup of the host hits one,
- * a slow link all of them. */
-static void keep_fastest(struct soak *s)
-{
-    int n = 0;
-
-    for (int i = 0; i < s->n; i++) {
-        struct ss_link_sample *last = n > 0 ? &s->v[n - 1] : NULL;
-        if (!last || last->from != s->v[i].from || last->to != s->v[i].to ||
-            last->round != s->v[i].round)
-            s->v[n++] = s->v[i];
-        else if (s->v[i].cost < last->cost)
-            last->cost = s->v[i].cost;
-    }
-    s->n = n;
-}
-
-static void keep_usable(struct soak *s, const struct ss_link_sample *sample,
-                        int n)
-{
-    for (int i = 0; i < n; i++) {
-        const struct ss_link_sample *x = &sample[i];
-        if (x->from < 0 || x->from >= s->rule->nodes || x->to < 0 ||
-            x->to >= s->rule->nodes || x->from == x->to || x->round < 0 ||
-            !isfinite(x->cost) || x->cost <= 0)
-            continue;
-        s->v[s->n++] = *x;
-        if (x->round >= s->rounds)
-            s->rounds = x->round + 1;
-    }
-    if (s->rounds > s->n) /* odd numbers of rounds take no memory */
-        s->rounds = s->n;
-    qsort(s->v, (size_t)s->n, sizeof(*s->v), by_pair);
-    keep_fastest(s);
-}
-
 enum ss_status ss_localise_spells(const struct ss_link_sample *sample, int n,
                                   const struct ss_localise_rule *rule,
                                   struct ss_flickers *out)
 {
-    struct soak s = {.rule = rule, .out = out};
+    struct ss_soak s = {.rule = rule, .out = out};
     bool more = true;
     enum ss_status status;
 
     *out = (struct ss_flickers){0};
-    status = take_memory(&s, n);
-    if (status == SS_OK)
-        keep_usable(&s, sample, n);
-    if (status == SS_OK && s.n > 0) {
-        mark_slow(&s);
-        while (status == SS_OK && more && out->n < MOST_NAMED)
-            status = name_one(&s, &more);
-    }
-    release(&s);
+    out->v = ss_alloc(MOST_NAMED, sizeof(*out->v), "flickers");
+    status = out->v ? ss_soak_open(sample, n, &s) : SS_ERR_NO_MEMORY;
+    while (status == SS_OK && s.n > 0 && more && out->n < MOST_NAMED)
+        status = name_one(&s, &more);
+    ss_soak_close(&s);
     if (status != SS_OK)
         ss_flickers_free(out);
     return status;
