@@ -28,6 +28,10 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .net_root = "/sys",
     };
     struct ss_probe_outcome probe;
+
+    if (todo->cli->engine)
+        return ss_fail(SS_ERR_CONFIG, "probe moves bytes without an engine; "
+                                      "leave out --engine");
     enum ss_status status = ss_probe_run_all(rt, &args, &probe);
 
     *outcome =
