@@ -163,7 +163,7 @@ static enum ss_status agree_options_all(struct ss_rt *rt,
     hash = add_word(hash, cli->dry_run ? "dry" : "");
     hash = add_word(hash, cli->help ? "help" : "");
     return ss_agree_word_all(rt, hash,
-                             "--config, --engine, --resume, --dry-run or "
+                             "--config, --engine, --dry-run, --resume or "
                              "--help");
 }
 
