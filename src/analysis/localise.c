@@ -14,6 +14,9 @@
 #include "base/random.h"
 #include "timing/stats.h"
 
+/** Share of resamples that must name a fault alike; below it the rounds do not
+ * agree, as with an effect that barely passes the threshold. */
+#define LEAST_CONFIDENCE 0.8
 /** Scatter of a median over that of a mean. */
 #define MEDIAN_WIDTH 1.2533
 /** Rounds of one pass in which a path was seen before it is accused. */
@@ -301,6 +304,16 @@ static enum ss_status bootstrap(struct work *w)
     return SS_OK;
 }
 
+static void drop_doubtful(struct ss_localised *out)
+{
+    int kept = 0;
+
+    for (int i = 0; i < out->n; i++)
+        if (out->fault[i].confidence >= LEAST_CONFIDENCE)
+            out->fault[kept++] = out->fault[i];
+    out->n = kept;
+}
+
 enum ss_status ss_localise(const struct ss_link_sample *sample, int n,
                            const struct ss_localise_rule *rule,
                            struct ss_localised *out)
@@ -317,8 +330,10 @@ enum ss_status ss_localise(const struct ss_link_sample *sample, int n,
     out->healthy = exp(w.fit.healthy);
     out->noise = w.fit.noise;
     status = judge(&w);
-    if (status == SS_OK && out->n > 0 && rule->resamples > 0)
+    if (status == SS_OK && out->n > 0 && rule->resamples > 0) {
         status = bootstrap(&w);
+        drop_doubtful(out);
+    }
     ss_fit_close(&w.fit);
     if (status != SS_OK)
         ss_localised_free(out);
