@@ -51,13 +51,14 @@ if(TARGET stepscale)
         COMMAND ${e2e}/cluster_run.sh $<TARGET_FILE:stepscale>)
     set_tests_properties(e2e_cluster_run PROPERTIES LABELS "e2e;cluster")
     if(SS_PYTHON)
+        # real Slurm and lost hosts: tests/run --full cluster
         ss_e2e_test(cluster_slurm TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/cluster_slurm.py)
         ss_e2e_test(cluster_ends TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/cluster_ends.py Ends.test_a_lost_host
                 Ends.test_a_cut_link Ends.test_a_stop)
         set_tests_properties(e2e_cluster_slurm e2e_cluster_ends PROPERTIES
-            LABELS "e2e;cluster")
+            LABELS "full;cluster")
         ss_e2e_test(cluster_full TIMEOUT 1800 LABEL full
             COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/cluster)
     endif()

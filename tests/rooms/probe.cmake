@@ -7,13 +7,14 @@ ss_unit_test(test_links USES commands LIBS PkgConfig::JANSSON m)
 ss_mpi_test(test_probe_mpi NP 2 4 5 USES probe
     SOURCES mpi/test_probe_mpi.c support/probe_cases.c support/rank_main.c)
 
-# Virtual hosts with shaped links; tests/full/probe runs more of them.
+# Virtual hosts with shaped links: tests/run --full probe, on a quiet machine
+# (bandwidth is measured, so other load shows). tests/full/probe runs more.
 if(TARGET stepscale)
     foreach(case slow_host slow_pair uniform healthy)
         add_test(NAME e2e_probe_${case} COMMAND
             ${CMAKE_CURRENT_LIST_DIR}/../cluster/probe.sh
             $<TARGET_FILE:stepscale> ${case} 8 9s)
-        set_tests_properties(e2e_probe_${case} PROPERTIES LABELS "e2e;cluster"
+        set_tests_properties(e2e_probe_${case} PROPERTIES LABELS "full;cluster"
             TIMEOUT 120 PROCESSORS 2 SKIP_RETURN_CODE 77)
     endforeach()
     add_test(NAME e2e_probe_full COMMAND
