@@ -22,14 +22,6 @@ struct ss_config {
 #define ENUM(s, k, d, choices, h) int s##_##k;
 #define TEXT(s, k, d, h) char s##_##k[SS_TEXT_MAX];
 #include "config/fields.def"
-#undef INT
-#undef DBL
-#undef BOOL
-#undef TIME
-#undef BYTES
-#undef RATE
-#undef ENUM
-#undef TEXT
 };
 
 /** Indices of the ENUM choices that code branches on, in fields.def order. */

@@ -25,14 +25,6 @@ const struct ss_field ss_fields[SS_N_FIELDS] = {
 #define ENUM(s, k, d, c, h) {FIELD(s, k, d, ENUM, h), .choices = (c)},
 #define TEXT(s, k, d, h) {FIELD(s, k, d, TEXT, h)},
 #include "config/fields.def"
-#undef INT
-#undef DBL
-#undef BOOL
-#undef TIME
-#undef BYTES
-#undef RATE
-#undef ENUM
-#undef TEXT
 };
 
 const struct ss_field *ss_field_find(const char *name)

@@ -42,14 +42,6 @@ enum {
 #define ENUM(s, k, d, choices, h) SS_KEY_##s##_##k,
 #define TEXT(s, k, d, h) SS_KEY_##s##_##k,
 #include "config/fields.def"
-#undef INT
-#undef DBL
-#undef BOOL
-#undef TIME
-#undef BYTES
-#undef RATE
-#undef ENUM
-#undef TEXT
     SS_N_FIELDS
 };
 

@@ -76,6 +76,22 @@ void ss_check_add(struct ss_check_sink *sink, const char *check, bool ok,
     va_end(args);
 }
 
+void ss_check_add_coll(struct ss_check_sink *sink, const struct ss_op *op,
+                       const char *name, uint64_t count,
+                       const struct ss_coll_wrong *wrong)
+{
+    const char *kind = ss_op_kind_name(op->kind);
+    const char *dim = ss_dim_name(op->dim);
+    if (wrong->found)
+        ss_check_add(sink, kind, false,
+                     "%s over %s: element %llu is %.17g, expected %lld", name,
+                     dim, (unsigned long long)wrong->at, wrong->got,
+                     (long long)wrong->expected);
+    else
+        ss_check_add(sink, kind, true, "%llu exact integers over %s",
+                     (unsigned long long)count, dim);
+}
+
 static void put(void *data, enum ss_dtype dtype, uint64_t at, int64_t value)
 {
     if (dtype == SS_DT_F32)

@@ -58,6 +58,46 @@ struct ss_coll_wrong {
 enum ss_status ss_coll_check_all(const struct ss_coll_check *check,
                                  struct ss_coll_wrong *out);
 
+/** A row of one collective of a plan: `wrong` where one was found, else how
+ * many integers were right. `name` is the op's to be named. */
+void ss_check_add_coll(struct ss_check_sink *sink, const struct ss_op *op,
+                       const char *name, uint64_t count,
+                       const struct ss_coll_wrong *wrong);
+
+/** How far the state of a point has moved since it was filled. */
+struct ss_state_age {
+    int64_t steps;    /**< of the optimizer */
+    int last_variant; /**< since then; -1: none */
+    bool stale;       /**< checks wrote over it */
+};
+/** The age of a state that was filled just now. */
+void ss_state_age_clear(struct ss_state_age *age);
+/** Must it be filled again before a block of `next`? The same on all ranks. */
+bool ss_state_age_needs_reset(const struct ss_state_age *age,
+                              enum ss_variant next);
+
+#define SS_TRIAL_STEPS 3 /**< that ss_check_plan_all may run */
+
+/** How one engine checks one plan: the order is check_plan.c's, the means are
+ * the engine's. Members ending in _all are collective over the point's group.
+ */
+struct ss_plan_check {
+    struct ss_engine *engine;
+    const struct ss_plan *plan;
+    enum ss_status (*coll_all)(struct ss_engine *, int op,
+                               struct ss_check_sink *);
+    enum ss_status (*gemms)(struct ss_engine *, struct ss_check_sink *);
+    enum ss_status (*state_all)(struct ss_engine *, struct ss_check_sink *);
+    struct ss_state_age *age;      /**< NULL: no state, no products */
+    struct ss_block_record *trial; /**< SS_TRIAL_STEPS long */
+};
+/**
+ * "after": the state that whole steps left; then the largest collective of
+ * each kind and dimension, and the products. Afterwards the state is stale.
+ */
+enum ss_status ss_check_plan_all(const struct ss_plan_check *check,
+                                 struct ss_check_sink *sink);
+
 /** The rt collective that a plan's op is; false when it is none of the four
  * that an engine on host memory runs. */
 bool ss_coll_of(enum ss_op_kind kind, enum ss_coll *out);

@@ -103,9 +103,7 @@ struct ss_cuda {
     struct ss_block_record trial; /**< of the steps that check_all runs */
     uint64_t *hashes;             /**< [dp] of the replica check */
     double variance;              /**< of the weights at the start */
-    int64_t optimizer_steps;      /**< since the state was filled */
-    int last_variant;             /**< since then; -1: none */
-    bool stale;                   /**< checks wrote over the state */
+    struct ss_state_age age;
 
     struct ss_block_spec spec;
     struct ss_block_record *record;
@@ -219,9 +217,9 @@ void ss_cuda_nap(void);
 /* cuda_check.c, cuda_check_gemm.c, cuda_state.c */
 enum ss_status ss_cuda_check_all(struct ss_engine *, const char *when,
                                  struct ss_check_row *rows, int max, int *n);
-enum ss_status ss_cuda_check_gemms(struct ss_cuda *self,
+enum ss_status ss_cuda_check_gemms(struct ss_engine *,
                                    struct ss_check_sink *sink);
-enum ss_status ss_cuda_check_state_all(struct ss_cuda *self,
+enum ss_status ss_cuda_check_state_all(struct ss_engine *,
                                        struct ss_check_sink *sink);
 enum ss_status ss_cuda_weight_variance(struct ss_cuda *self, double *out);
 /** A word on the device: set, and read back once the compute lane is idle. */

@@ -5,14 +5,10 @@
  * on the device. What they overwrite is restored before the next block. A
  * failed check is a row, not an error.
  */
-#include <math.h>
-
 #include "base/mem.h"
 #include "engine/cuda.h"
-#include "engine/exec.h"
 
 #define CHECK_ELEMS_MAX (UINT64_C(4) << 20)
-#define TRIAL_STEPS 3
 
 enum ss_status ss_cuda_word_set(struct ss_cuda *self, int byte)
 {
@@ -119,76 +115,26 @@ static enum ss_status compare(struct ss_cuda *self, const struct trial *t,
     return ss_cuda_word_get(self, got, sizeof(*got));
 }
 
-static enum ss_status check_coll_all(struct ss_cuda *self, int index,
+static enum ss_status check_coll_all(struct ss_engine *engine, int index,
                                      struct ss_check_sink *sink)
 {
+    struct ss_cuda *self = ss_cuda_of(engine);
     struct trial t;
-    uint64_t wrong = UINT64_MAX;
+    uint64_t at = UINT64_MAX;
     double got = 0;
     open_trial(self, index, &t);
     SS_TRY(prepare(self, &t));
     int lane = (int)t.op->lane;
     SS_TRY(ss_nccl_enqueue(self->nccl, &t.call, self->lane[lane]));
     SS_TRY(ss_cuda_wait_lane(self, lane));
-    SS_TRY(compare(self, &t, &wrong, &got));
-    const char *kind = ss_op_kind_name(t.op->kind);
-    if (wrong != UINT64_MAX)
-        ss_check_add(sink, kind, false,
-                     "%s over %s: element %llu is %.9g, expected %lld",
-                     t.op->name, ss_dim_name(t.op->dim),
-                     (unsigned long long)wrong, got,
-                     (long long)ss_twin_exact_expected(&t.expect, wrong));
-    else
-        ss_check_add(sink, kind, true, "%llu exact integers in %s over %s",
-                     (unsigned long long)t.received,
-                     ss_dtype_name(t.call.dtype), ss_dim_name(t.op->dim));
-    return SS_OK;
-}
-
-static enum ss_status check_colls_all(struct ss_cuda *self,
-                                      struct ss_check_sink *sink)
-{
-    for (int kind = 0; kind < SS_OP_KINDS; kind++) {
-        enum ss_coll known;
-        if (!ss_coll_of((enum ss_op_kind)kind, &known))
-            continue;
-        for (int dim = 0; dim < SS_DIMS; dim++) {
-            int index = ss_coll_largest(self->work.plan, (enum ss_op_kind)kind,
-                                        (enum ss_dim)dim);
-            if (index >= 0)
-                SS_TRY(check_coll_all(self, index, sink));
-        }
+    SS_TRY(compare(self, &t, &at, &got));
+    struct ss_coll_wrong wrong = {.found = at != UINT64_MAX, .at = at};
+    if (wrong.found) {
+        wrong.expected = ss_twin_exact_expected(&t.expect, at);
+        wrong.got = got;
     }
+    ss_check_add_coll(sink, t.op, t.op->name, t.received, &wrong);
     return SS_OK;
-}
-
-/* AdamW moves a weight by at most about LR a step, always the same way when
- * the batch is the same: for so many steps the variance of the weights stays
- * within 5 % of its start. From shapes alone, so that all ranks agree. */
-static int64_t steps_within(const struct ss_model *model)
-{
-    double elems = 0, sum = 0;
-    for (int i = 0; i < model->n_linears; i++) {
-        const struct ss_linear *l = &model->linear[i];
-        elems += (double)l->in * (double)l->out;
-        sum += (double)l->out; /* each of in x out has the variance 1 / in */
-    }
-    return (int64_t)(sqrt(0.05 * sum / elems) / SS_ADAMW_LR);
-}
-
-/* The state that some whole steps left; a few steps are run from the start
- * where another variant came last, or so many that the variance has grown. */
-static enum ss_status whole_state_all(struct ss_cuda *self)
-{
-    const struct ss_block_spec spec = {
-        .variant = SS_WHOLE, .steps = TRIAL_STEPS, .number = -1};
-    bool fresh = !self->stale && self->last_variant == SS_WHOLE &&
-                 self->optimizer_steps > 0 &&
-                 self->optimizer_steps <= steps_within(&self->work.plan->model);
-    if (fresh)
-        return SS_OK;
-    SS_TRY(ss_cuda_reset(&self->base));
-    return ss_exec_block(&self->base, self->work.plan, &spec, &self->trial);
 }
 
 enum ss_status ss_cuda_check_all(struct ss_engine *engine, const char *when,
@@ -199,14 +145,16 @@ enum ss_status ss_cuda_check_all(struct ss_engine *engine, const char *when,
                                  .max = max,
                                  .rank = self->work.logical_rank,
                                  .when = when};
-    *n = 0;
-    if (when[0] == 'a') {
-        SS_TRY(whole_state_all(self));
-        SS_TRY(ss_cuda_check_state_all(self, &sink));
-    }
-    self->stale = true;
-    SS_TRY(check_colls_all(self, &sink));
-    SS_TRY(ss_cuda_check_gemms(self, &sink));
+    const struct ss_plan_check check = {
+        .engine = engine,
+        .plan = self->work.plan,
+        .coll_all = check_coll_all,
+        .gemms = ss_cuda_check_gemms,
+        .state_all = ss_cuda_check_state_all,
+        .age = &self->age,
+        .trial = &self->trial,
+    };
+    enum ss_status status = ss_check_plan_all(&check, &sink);
     *n = sink.n;
-    return SS_OK;
+    return status;
 }

@@ -204,9 +204,10 @@ static bool is_first_of_shape(const struct ss_cuda *self, int index)
     return gemm >= 0;
 }
 
-enum ss_status ss_cuda_check_gemms(struct ss_cuda *self,
+enum ss_status ss_cuda_check_gemms(struct ss_engine *engine,
                                    struct ss_check_sink *sink)
 {
+    struct ss_cuda *self = ss_cuda_of(engine);
     const struct ss_plan *plan = self->work.plan;
     bool ok = true;
     int shapes = 0;

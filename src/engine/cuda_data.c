@@ -88,24 +88,18 @@ static enum ss_status fill_linear(struct ss_cuda *self, int layer, int index,
                                   uint64_t *at)
 {
     const struct ss_plan *plan = self->work.plan;
-    const struct ss_linear *linear = &plan->model.linear[index];
-    uint64_t tp = (uint64_t)plan->layout.dim[SS_DIM_TP];
-    uint64_t mine = (uint64_t)plan->coords.at[SS_DIM_TP];
-    uint64_t in = (uint64_t)linear->in, out = (uint64_t)linear->out;
-    uint64_t rows = linear->column ? out / tp : out;
-    uint64_t cols = linear->column ? in : in / tp;
-    uint64_t first_row = linear->column ? mine * rows : 0;
-    uint64_t first_col = linear->column ? 0 : mine * cols;
+    const struct ss_shard shard = ss_plan_shard(plan, index);
     const uint64_t words[] = {self->work.seed, 1, (uint64_t)layer,
                               (uint64_t)index};
-    const struct ss_fill what = {.rows = rows,
-                                 .cols = cols,
-                                 .pitch = in,
-                                 .first = first_row * in + first_col,
-                                 .stream = ss_mix_words(words, 4),
-                                 .sd = 1 / sqrt((double)in)};
+    const struct ss_fill what = {
+        .rows = shard.rows,
+        .cols = shard.cols,
+        .pitch = shard.pitch,
+        .first = shard.first,
+        .stream = ss_mix_words(words, 4),
+        .sd = 1 / sqrt((double)plan->model.linear[index].in)};
     SS_TRY(fill(self, SS_BUF_WEIGHT, *at, &what));
-    *at += rows * cols;
+    *at += shard.rows * shard.cols;
     return SS_OK;
 }
 

@@ -36,7 +36,7 @@ static int map(struct ss_cuda *self, const struct ss_op *op, ss_stream stream)
 static int optimizer(struct ss_cuda *self, const struct ss_op *op,
                      ss_stream stream)
 {
-    double step = (double)++self->optimizer_steps;
+    double step = (double)++self->age.steps;
     const struct ss_adamw args = {
         .weight = ss_cuda_at(self, op->a),
         .grad = ss_cuda_at(self, op->b),

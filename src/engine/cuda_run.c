@@ -12,8 +12,6 @@
 #include "base/clock.h"
 #include "engine/cuda.h"
 
-/* As on the host engine: the variance of a weight stays within 20 %. */
-#define STEPS_BETWEEN_FILLS 64
 #define EVENT_NS 500 /* resolution of an event's time, as documented */
 #define CLOCK_EVERY_NS (20 * SS_NS_PER_MS)
 #define SPIN_NS (50 * INT64_C(1000))
@@ -50,18 +48,8 @@ enum ss_status ss_cuda_reset(struct ss_engine *engine)
     struct ss_cuda *self = ss_cuda_of(engine);
     SS_TRY(ss_cuda_fill(self));
     SS_TRY(ss_cuda_wait_lane(self, SS_LANE_COMPUTE));
-    self->optimizer_steps = 0;
-    self->last_variant = -1;
-    self->stale = false;
+    ss_state_age_clear(&self->age);
     return SS_OK;
-}
-
-static bool needs_reset(const struct ss_cuda *self, enum ss_variant variant)
-{
-    bool changed =
-        self->last_variant >= 0 && self->last_variant != (int)variant;
-    return self->stale || changed ||
-           self->optimizer_steps >= STEPS_BETWEEN_FILLS;
 }
 
 enum ss_status ss_cuda_block_begin(struct ss_engine *engine,
@@ -70,9 +58,9 @@ enum ss_status ss_cuda_block_begin(struct ss_engine *engine,
 {
     struct ss_cuda *self = ss_cuda_of(engine);
     const struct ss_plan *plan = self->work.plan;
-    if (needs_reset(self, spec->variant))
+    if (ss_state_age_needs_reset(&self->age, spec->variant))
         SS_TRY(ss_cuda_reset(engine));
-    self->last_variant = (int)spec->variant;
+    self->age.last_variant = (int)spec->variant;
     self->spec = *spec;
     self->record = record;
     self->harvested = self->marked = 0;

@@ -124,9 +124,10 @@ static enum ss_status check_replicas_all(struct ss_cuda *self, struct ss_rt *dp,
     return SS_OK;
 }
 
-enum ss_status ss_cuda_check_state_all(struct ss_cuda *self,
+enum ss_status ss_cuda_check_state_all(struct ss_engine *engine,
                                        struct ss_check_sink *sink)
 {
+    struct ss_cuda *self = ss_cuda_of(engine);
     struct ss_rt *dp = self->comms.dim[SS_DIM_DP];
     SS_TRY(check_finite(self, sink));
     SS_TRY(check_variance(self, sink));

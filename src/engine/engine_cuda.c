@@ -16,7 +16,6 @@
 #include "engine/cuda.h"
 #include "engine/exec.h"
 
-#define TRIAL_STEPS 3
 #define WORDS_BYTES 64
 
 enum ss_status ss_cuda_said(const struct ss_cuda *self, int error,
@@ -134,7 +133,7 @@ static enum ss_status cuda_open(const struct ss_engine_args *args,
     self->config = args->config;
     self->place = *args->place;
     self->device = device;
-    self->last_variant = -1;
+    ss_state_age_clear(&self->age);
     pthread_mutex_init(&self->nccl_lock, NULL);
     enum ss_status status = bring_up(self);
     if (status == SS_OK)
@@ -258,7 +257,7 @@ static enum ss_status allocate(struct ss_cuda *self)
     self->hashes = ss_alloc(dp, sizeof(*self->hashes), "hashes of replicas");
     if (!self->op || !self->hashes)
         return SS_ERR_NO_MEMORY;
-    SS_TRY(ss_block_record_open(TRIAL_STEPS, 0, &self->trial));
+    SS_TRY(ss_block_record_open(SS_TRIAL_STEPS, 0, &self->trial));
     SS_TRY(ss_cuda_buffers_open(self));
     return ss_cuda_events_open(self);
 }

@@ -17,8 +17,6 @@
 #include "engine/exec.h"
 #include "engine/host.h"
 
-#define TRIAL_STEPS 3
-
 static int sharers_of(const struct ss_place *place)
 {
     return place->sharers > 0 ? place->sharers : 1;
@@ -51,7 +49,7 @@ static enum ss_status host_open(const struct ss_engine_args *args,
     self->threads = threads_of(args->config, args->place);
     self->host_ranks = 1;
     self->available_bytes = ss_host_available();
-    self->last_variant = -1;
+    ss_state_age_clear(&self->age);
     self->progress.on =
         ss_host_wants_thread(args->config, args->place, self->threads);
     ss_host_normals_fill(self);
@@ -192,7 +190,7 @@ static enum ss_status allocate(struct ss_host *self)
     size_t n = (size_t)plan->n_ops;
     size_t dp = (size_t)plan->layout.dim[SS_DIM_DP];
     SS_TRY(ss_host_buffers_open(self));
-    SS_TRY(ss_block_record_open(TRIAL_STEPS, 0, &self->trial));
+    SS_TRY(ss_block_record_open(SS_TRIAL_STEPS, 0, &self->trial));
     self->call = ss_alloc(n, sizeof(*self->call), "pending collectives");
     self->end = ss_alloc(n, sizeof(*self->end), "op ends");
     self->runs = ss_alloc(n, sizeof(*self->runs), "op flags");

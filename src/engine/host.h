@@ -54,9 +54,7 @@ struct ss_host {
     uint64_t *hashes;             /**< [dp] of the replica check */
     double flop_rate;             /**< measured at load, FLOP/s */
     double variance;              /**< of the weights at the start */
-    int64_t optimizer_steps;      /**< since the state was filled */
-    int last_variant;             /**< since then; -1: none */
-    bool stale;                   /**< checks wrote over the state */
+    struct ss_state_age age;
 
     struct ss_host_call *call; /**< [n_ops] */
     int64_t *end;              /**< [n_ops] end in this step */
@@ -140,7 +138,7 @@ enum ss_status ss_host_reset(struct ss_engine *);
 enum ss_status ss_host_check_all(struct ss_engine *, const char *when,
                                  struct ss_check_row *rows, int max, int *n);
 /** After whole steps: finite, variance, replicas. */
-enum ss_status ss_host_check_state_all(struct ss_host *self,
+enum ss_status ss_host_check_state_all(struct ss_engine *,
                                        struct ss_check_sink *sink);
 double ss_host_weight_variance(const struct ss_host *self);
 

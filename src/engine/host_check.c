@@ -8,19 +8,17 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "engine/exec.h"
 #include "engine/host.h"
 #include "engine/host_twin.h"
 
 #define CHECK_ELEMS_MAX (UINT64_C(4) << 20)
 #define SHAPES_MAX 16
 #define SLICE 8 /* rows and columns compared */
-#define TRIAL_STEPS 3
 
-static enum ss_status check_coll_all(struct ss_host *self, int index,
-                                     enum ss_coll coll,
+static enum ss_status check_coll_all(struct ss_engine *engine, int index,
                                      struct ss_check_sink *sink)
 {
+    struct ss_host *self = ss_host_of(engine);
     const struct ss_op *op = &self->work.plan->op[index];
     struct ss_rt *rt = self->comms.dim[op->dim];
     bool whole = op->kind == SS_OP_ALL_REDUCE;
@@ -29,40 +27,14 @@ static enum ss_status check_coll_all(struct ss_host *self, int index,
     struct ss_coll_wrong wrong;
     struct ss_coll_check check = {
         .rt = rt,
-        .kind = coll,
         .dtype = self->dtype,
         .send = ss_host_at(self, op->a),
         .recv = ss_host_at(self, op->c),
         .count = op->count < most ? op->count : most,
     };
+    (void)ss_coll_of(op->kind, &check.kind); /* load refused every other op */
     SS_TRY(ss_coll_check_all(&check, &wrong));
-    const char *kind = ss_op_kind_name(op->kind);
-    if (wrong.found)
-        ss_check_add(sink, kind, false,
-                     "%s over %s: element %llu is %.9g, expected %lld",
-                     op->name, ss_dim_name(op->dim),
-                     (unsigned long long)wrong.at, wrong.got,
-                     (long long)wrong.expected);
-    else
-        ss_check_add(sink, kind, true, "%llu exact integers over %s",
-                     (unsigned long long)check.count, ss_dim_name(op->dim));
-    return SS_OK;
-}
-
-static enum ss_status check_colls_all(struct ss_host *self,
-                                      struct ss_check_sink *sink)
-{
-    for (int kind = 0; kind < SS_OP_KINDS; kind++) {
-        enum ss_coll coll;
-        if (!ss_coll_of((enum ss_op_kind)kind, &coll))
-            continue;
-        for (int dim = 0; dim < SS_DIMS; dim++) {
-            int index = ss_coll_largest(self->work.plan, (enum ss_op_kind)kind,
-                                        (enum ss_dim)dim);
-            if (index >= 0)
-                SS_TRY(check_coll_all(self, index, coll, sink));
-        }
-    }
+    ss_check_add_coll(sink, op, op->name, check.count, &wrong);
     return SS_OK;
 }
 
@@ -157,9 +129,10 @@ static bool seen_before(const struct ss_plan *plan, int index)
     return false;
 }
 
-static enum ss_status check_gemms(struct ss_host *self,
+static enum ss_status check_gemms(struct ss_engine *engine,
                                   struct ss_check_sink *sink)
 {
+    struct ss_host *self = ss_host_of(engine);
     const struct ss_plan *plan = self->work.plan;
     bool ok = true;
     int shapes = 0;
@@ -174,21 +147,6 @@ static enum ss_status check_gemms(struct ss_host *self,
     return SS_OK;
 }
 
-/* The state after timed whole steps is worth most; where another variant ran
- * last, or so long that the variance may have grown, a few whole steps from
- * the start are looked at instead. */
-static enum ss_status whole_state_all(struct ss_host *self)
-{
-    const struct ss_block_spec spec = {
-        .variant = SS_WHOLE, .steps = TRIAL_STEPS, .number = -1};
-    bool fresh = !self->stale && self->last_variant == SS_WHOLE &&
-                 self->optimizer_steps > 0 && self->optimizer_steps <= 64;
-    if (fresh)
-        return SS_OK;
-    SS_TRY(ss_host_reset(&self->base));
-    return ss_exec_block(&self->base, self->work.plan, &spec, &self->trial);
-}
-
 enum ss_status ss_host_check_all(struct ss_engine *engine, const char *when,
                                  struct ss_check_row *rows, int max, int *n)
 {
@@ -197,14 +155,16 @@ enum ss_status ss_host_check_all(struct ss_engine *engine, const char *when,
                                  .max = max,
                                  .rank = self->work.logical_rank,
                                  .when = when};
-    *n = 0;
-    if (when[0] == 'a') {
-        SS_TRY(whole_state_all(self));
-        SS_TRY(ss_host_check_state_all(self, &sink));
-    }
-    self->stale = true;
-    SS_TRY(check_colls_all(self, &sink));
-    SS_TRY(check_gemms(self, &sink));
+    const struct ss_plan_check check = {
+        .engine = engine,
+        .plan = self->work.plan,
+        .coll_all = check_coll_all,
+        .gemms = check_gemms,
+        .state_all = ss_host_check_state_all,
+        .age = &self->age,
+        .trial = &self->trial,
+    };
+    enum ss_status status = ss_check_plan_all(&check, &sink);
     *n = sink.n;
-    return SS_OK;
+    return status;
 }

@@ -56,22 +56,15 @@ static uint64_t fill_linear(const struct ss_host *self, int layer, int index,
                             uint64_t at)
 {
     const struct ss_plan *plan = self->work.plan;
-    const struct ss_linear *linear = &plan->model.linear[index];
-    uint64_t tp = (uint64_t)plan->layout.dim[SS_DIM_TP];
-    uint64_t mine = (uint64_t)plan->coords.at[SS_DIM_TP];
-    uint64_t in = (uint64_t)linear->in, out = (uint64_t)linear->out;
-    uint64_t rows = linear->column ? out / tp : out;
-    uint64_t cols = linear->column ? in : in / tp;
-    uint64_t first_row = linear->column ? mine * rows : 0;
-    uint64_t first_col = linear->column ? 0 : mine * cols;
+    const struct ss_shard shard = ss_plan_shard(plan, index);
     const uint64_t words[] = {self->work.seed, 1, (uint64_t)layer,
                               (uint64_t)index};
-    uint64_t stream = ss_mix_words(words, 4);
-    double sd = 1 / sqrt((double)linear->in);
-    for (uint64_t r = 0; r < rows; r++)
-        fill_run(self, self->buffer[SS_BUF_WEIGHT], at + r * cols, cols,
-                 stream + (first_row + r) * in + first_col, sd);
-    return rows * cols;
+    uint64_t stream = ss_mix_words(words, 4) + shard.first;
+    double sd = 1 / sqrt((double)plan->model.linear[index].in);
+    for (uint64_t r = 0; r < shard.rows; r++)
+        fill_run(self, self->buffer[SS_BUF_WEIGHT], at + r * shard.cols,
+                 shard.cols, stream + r * shard.pitch, sd);
+    return shard.rows * shard.cols;
 }
 
 static void fill_weights(const struct ss_host *self)

@@ -108,7 +108,7 @@ enum ss_status ss_host_map(struct ss_host *self, const struct ss_op *op)
 enum ss_status ss_host_optimizer(struct ss_host *self, const struct ss_op *op)
 {
     struct operands operands = operands_of(self, op);
-    double step = (double)++self->optimizer_steps;
+    double step = (double)++self->age.steps;
     operands.gradient_share = 1.0 / self->work.plan->layout.dim[SS_DIM_DP];
     operands.unbias1 = 1 / (1 - pow(SS_ADAMW_BETA1, step));
     operands.unbias2 = 1 / (1 - pow(SS_ADAMW_BETA2, step));

@@ -9,9 +9,6 @@
 #include "base/clock.h"
 #include "engine/host.h"
 
-/* A constant gradient moves each weight by LR a step: after this many, the
- * variance of a weight of deviation 1/64 has grown by less than 20 %. */
-#define STEPS_BETWEEN_FILLS 64
 #define CLOCK_READ_NS 100 /* two reads of the host clock */
 
 void *ss_host_at(const struct ss_host *self, struct ss_ref ref)
@@ -25,18 +22,8 @@ enum ss_status ss_host_reset(struct ss_engine *engine)
 {
     struct ss_host *self = ss_host_of(engine);
     ss_host_fill(self);
-    self->optimizer_steps = 0;
-    self->last_variant = -1;
-    self->stale = false;
+    ss_state_age_clear(&self->age);
     return SS_OK;
-}
-
-static bool needs_reset(const struct ss_host *self, enum ss_variant variant)
-{
-    bool changed =
-        self->last_variant >= 0 && self->last_variant != (int)variant;
-    return self->stale || changed ||
-           self->optimizer_steps >= STEPS_BETWEEN_FILLS;
 }
 
 enum ss_status ss_host_block_begin(struct ss_engine *engine,
@@ -45,9 +32,9 @@ enum ss_status ss_host_block_begin(struct ss_engine *engine,
 {
     struct ss_host *self = ss_host_of(engine);
     const struct ss_plan *plan = self->work.plan;
-    if (needs_reset(self, spec->variant))
+    if (ss_state_age_needs_reset(&self->age, spec->variant))
         SS_TRY(ss_host_reset(engine));
-    self->last_variant = (int)spec->variant;
+    self->age.last_variant = (int)spec->variant;
     self->spec = *spec;
     self->record = record;
     ss_host_lock(self);

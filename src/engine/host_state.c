@@ -110,9 +110,10 @@ static void judge_replica(const struct ss_host *self, uint64_t mine, int n,
                  with_me, n);
 }
 
-enum ss_status ss_host_check_state_all(struct ss_host *self,
+enum ss_status ss_host_check_state_all(struct ss_engine *engine,
                                        struct ss_check_sink *sink)
 {
+    struct ss_host *self = ss_host_of(engine);
     struct ss_rt *dp = self->comms.dim[SS_DIM_DP];
     check_finite(self, sink);
     check_variance(self, sink);

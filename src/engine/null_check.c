@@ -43,33 +43,27 @@ static const char *op_name(const struct ss_null *self, int first, bool flip)
     return plan->op[flip ? self->corrupt.op : first].name;
 }
 
-static enum ss_status check_one_all(const struct ss_null *self, int first,
-                                    enum ss_coll coll,
-                                    struct ss_check_sink *sink)
+static enum ss_status check_coll_all(struct ss_engine *engine, int first,
+                                     struct ss_check_sink *sink)
 {
+    const struct ss_null *self = ss_null_of(engine);
     const struct ss_op *op = &self->work.plan->op[first];
     struct ss_rt *rt = self->comms.dim[op->dim];
+    if (!rt)
+        return SS_OK;
     struct ss_coll_wrong wrong;
     struct ss_coll_check check = {
         .rt = rt,
-        .kind = coll,
         .dtype = SS_DT_I64,
         .send = self->scratch,
         .recv = self->scratch + self->scratch_elems / 2,
         .count = count_for(rt->size),
         .flip = is_corrupt(self, op->kind, op->dim),
     };
+    (void)ss_coll_of(op->kind, &check.kind); /* load refused every other op */
     SS_TRY(ss_coll_check_all(&check, &wrong));
-    const char *kind = ss_op_kind_name(op->kind);
-    if (wrong.found)
-        ss_check_add(sink, kind, false,
-                     "%s over %s: element %llu is %.17g, expected %lld",
-                     op_name(self, first, check.flip), ss_dim_name(op->dim),
-                     (unsigned long long)wrong.at, wrong.got,
-                     (long long)wrong.expected);
-    else
-        ss_check_add(sink, kind, true, "%llu exact integers over %s",
-                     (unsigned long long)check.count, ss_dim_name(op->dim));
+    ss_check_add_coll(sink, op, op_name(self, first, check.flip), check.count,
+                      &wrong);
     return SS_OK;
 }
 
@@ -81,18 +75,12 @@ enum ss_status ss_null_check_all(struct ss_engine *engine, const char *when,
                                  .max = max,
                                  .rank = self->work.logical_rank,
                                  .when = when};
-    *n = 0;
-    for (int kind = 0; kind < SS_OP_KINDS; kind++) {
-        enum ss_coll coll;
-        if (!ss_coll_of((enum ss_op_kind)kind, &coll))
-            continue;
-        for (int dim = 0; dim < SS_DIMS; dim++) {
-            int first = ss_coll_largest(self->work.plan, (enum ss_op_kind)kind,
-                                        (enum ss_dim)dim);
-            if (first >= 0 && self->comms.dim[dim])
-                SS_TRY(check_one_all(self, first, coll, &sink));
-        }
-    }
+    const struct ss_plan_check check = {
+        .engine = engine,
+        .plan = self->work.plan,
+        .coll_all = check_coll_all,
+    };
+    enum ss_status status = ss_check_plan_all(&check, &sink);
     *n = sink.n;
-    return SS_OK;
+    return status;
 }

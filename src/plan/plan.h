@@ -194,6 +194,12 @@ uint64_t ss_plan_order_word(const struct ss_plan *plan, enum ss_dim dim);
 uint64_t ss_plan_hash(const struct ss_plan *plan);
 /** Device memory in bytes: parameters, gradients, moments, activations. */
 double ss_plan_memory(const struct ss_plan *plan);
+/** Where this rank's part of one Linear lies in the unsplit matrix [out, in]:
+ * `rows` runs of `cols` elements, `pitch` apart, from element `first`. */
+struct ss_shard {
+    uint64_t rows, cols, pitch, first;
+};
+struct ss_shard ss_plan_shard(const struct ss_plan *plan, int linear);
 bool ss_op_is_comm(const struct ss_op *op);
 const char *ss_op_kind_name(enum ss_op_kind kind);
 /** Does this op run in this variant? */

@@ -194,3 +194,20 @@ struct ss_span ss_place_row_input(const struct ss_builder *b, int layer,
         return ss_place_kept(b, layer, source, SS_KEPT_ACT);
     return ss_place_kept(b, layer, source, SS_KEPT_OUT);
 }
+
+struct ss_shard ss_plan_shard(const struct ss_plan *plan, int linear)
+{
+    const struct ss_linear *l = &plan->model.linear[linear];
+    uint64_t tp = (uint64_t)plan->layout.dim[SS_DIM_TP];
+    uint64_t mine = (uint64_t)plan->coords.at[SS_DIM_TP];
+    uint64_t in = (uint64_t)l->in, out = (uint64_t)l->out;
+    struct ss_shard shard = {.rows = out, .cols = in, .pitch = in};
+    if (l->column) {
+        shard.rows = out / tp;
+        shard.first = mine * shard.rows * in;
+    } else {
+        shard.cols = in / tp;
+        shard.first = mine * shard.cols;
+    }
+    return shard;
+}

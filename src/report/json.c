@@ -97,14 +97,6 @@ static json_t *config_object(const struct ss_config *c)
     put_option(&json, #s, #k, text_of(c, #s "." #k));
 #define TEXT(s, k, d, h) put_option(&json, #s, #k, text_of(c, #s "." #k));
 #include "config/fields.def"
-#undef INT
-#undef DBL
-#undef BOOL
-#undef TIME
-#undef BYTES
-#undef RATE
-#undef ENUM
-#undef TEXT
     return ss_json_close(&json);
 }
 

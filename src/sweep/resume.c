@@ -24,14 +24,6 @@ static const char *const keys[] = {
 #define ENUM(s, k, d, choices, h) #s "." #k,
 #define TEXT(s, k, d, h) #s "." #k,
 #include "config/fields.def"
-#undef INT
-#undef DBL
-#undef BOOL
-#undef TIME
-#undef BYTES
-#undef RATE
-#undef ENUM
-#undef TEXT
 };
 
 /** What changes no measured number of a point. */

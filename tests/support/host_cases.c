@@ -89,7 +89,7 @@ static enum ss_status passes(struct rig *rig)
     CHECK(state_word(rig) == start);
     for (int variant = SS_VARIANTS - 1; variant >= 0; variant--)
         SS_TRY(rig_block_all(rig, (enum ss_variant)variant, STEPS));
-    CHECK(ss_host_of(rig->engine)->optimizer_steps == STEPS);
+    CHECK(ss_host_of(rig->engine)->age.steps == STEPS);
     CHECK(state_word(rig) != start);
     SS_TRY(check_all(rig, "after", &after));
     SS_TRY(all_ok(&after));

@@ -142,6 +142,28 @@ static void memory_is_split(void **state)
     ss_plan_free(&eight);
 }
 
+/* The shards of all tp ranks tile the unsplit matrix: each element lies in
+ * exactly one. */
+static void shards_tile(void **state)
+{
+    enum { TP = 4, ELEMS = 4 * 128 * 128 };
+    static unsigned char seen[2][ELEMS];
+    struct ss_plan p = build((struct plan_case){.model = "mlp", .tp = TP});
+    (void)state;
+    assert_int_equal(p.model.n_linears, 2);
+    for (int at = 0; at < 2 * TP; at++) {
+        p.coords.at[SS_DIM_TP] = at / 2;
+        struct ss_shard s = ss_plan_shard(&p, at % 2);
+        assert_int_equal(s.rows * s.cols, ELEMS / TP);
+        for (uint64_t e = 0; e < s.rows * s.cols; e++)
+            seen[at % 2][s.first + e / s.cols * s.pitch + e % s.cols]++;
+    }
+    for (int i = 0; i < 2; i++)
+        for (int e = 0; e < ELEMS; e++)
+            assert_int_equal(seen[i][e], 1);
+    ss_plan_free(&p);
+}
+
 /* Buckets are whole, contiguous, from the end of the gradients to their start,
  * at least plan.bucket each but the last, and each waits for its last wgrad. */
 static void buckets(void **state)
@@ -293,6 +315,7 @@ int main(void)
         cmocka_unit_test(sp_bytes),
         cmocka_unit_test(memory),
         cmocka_unit_test(memory_is_split),
+        cmocka_unit_test(shards_tile),
         cmocka_unit_test(buckets),
         cmocka_unit_test(default_bucket_is_the_option),
         cmocka_unit_test(variants),
