@@ -79,6 +79,7 @@ function(ss_mpi_test name)
                 $<TARGET_FILE:${name}>
             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
         set_tests_properties(${name}_np${np} PROPERTIES TIMEOUT ${A_TIMEOUT}
-            LABELS mpi PROCESSORS 2 SKIP_RETURN_CODE 77)
+            LABELS mpi PROCESSORS 2 SKIP_RETURN_CODE 77
+            ENVIRONMENT TEST_MPIEXEC=${MPIEXEC_EXECUTABLE})
     endforeach()
 endfunction()

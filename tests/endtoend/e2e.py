@@ -16,6 +16,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MPIRUN = os.path.join(HERE, "..", "support", "mpirun")
 PROGRAM = os.environ.get("SS_PROGRAM", "stepscale")
 
+# A rank's number, as Open MPI and MPICH give it.
+RANK_NAMES = (b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")
+
 # Null engine, one small layer, as quick as it goes.
 SMALL = ("--engine null model.layers=1 model.hidden=256 model.tokens=512 "
          "scaling.min_tokens=1 null.gemm_ms=1 measure.min_block=0ms "
@@ -87,7 +90,7 @@ class Job:
                 continue
             if os.path.realpath(exe) != os.path.realpath(PROGRAM):
                 continue
-            rank = [w for w in words if w.startswith(b"OMPI_COMM_WORLD_RANK=")]
+            rank = [w for w in words if w.startswith(RANK_NAMES)]
             found[int(rank[0].split(b"=")[1]) if rank else 0] = pid
         return found
 

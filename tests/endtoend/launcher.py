@@ -80,7 +80,7 @@ class Launcher(unittest.TestCase):
         self.in_the_middle(job)
         mpirun = [pid for pid in job.pids()
                   if os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-                  in ("orterun", "mpirun", "prterun")]
+                  in ("orterun", "mpirun", "prterun", "mpiexec.hydra")]
         self.assertEqual(len(mpirun), 1)
         os.kill(mpirun[0], signal.SIGKILL)
         self.end(job, 13, 20)

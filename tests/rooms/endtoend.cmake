@@ -50,6 +50,12 @@ if(TARGET stepscale)
     ss_e2e_test(cluster_run TIMEOUT 300
         COMMAND ${e2e}/cluster_run.sh $<TARGET_FILE:stepscale>)
     set_tests_properties(e2e_cluster_run PROPERTIES LABELS "e2e;cluster")
+    if(SS_PYTHON AND NOT SS_SANITIZE AND NOT MPI_EXECUTABLE_SUFFIX)
+        # A second build, against MPICH.
+        ss_e2e_test(mpich TIMEOUT 500
+            COMMAND ${e2e}/mpich.sh ${CMAKE_SOURCE_DIR}
+                ${CMAKE_BINARY_DIR}/mpich $<TARGET_FILE:stepscale>)
+    endif()
     if(SS_PYTHON)
         # real Slurm and lost hosts: tests/run --full cluster
         ss_e2e_test(cluster_slurm TIMEOUT 300
