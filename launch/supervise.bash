@@ -6,7 +6,8 @@
 #   arguments  its own, without the command
 #   line       the launcher and its words
 #   kind       openmpi4, openmpi5, mpich or srun
-# and call find_out, read_defaults FILE, supervise, in this order.
+# and call find_out, read_defaults FILE, for a run set_start_limit NODES, and
+# supervise, in this order.
 
 # --- what the words say ------------------------------------------------------
 
@@ -83,6 +84,26 @@ session() { # session SIGNAL: to everything that the launcher started here
     pkill "-$1" -s "$pid" 2>/dev/null || kill "-$1" -- "-$pid" 2>/dev/null
 }
 
+# A launcher that cannot reach a host may wait for it without end, and no rank
+# is there to notice. Ranks have the same deadline, and 5 s to end by it.
+set_start_limit() { # set_start_limit NODES
+    local word value=${SS_DEADLINE_START:-}
+    for word in "${arguments[@]}"; do
+        case $word in *deadline.start=*) value=${word##*deadline.start=} ;; esac
+    done
+    start_limit=$((120 + $1 / 5))
+    case $value in
+    *[!0-9a-z]* | 0* | '') ;;
+    *ms) start_limit=$((${value%ms} / 1000 + 1)) ;;
+    *min) start_limit=$((${value%min} * 60)) ;;
+    *h) start_limit=$((${value%h} * 3600)) ;;
+    *[0-9]) start_limit=$value ;;
+    *[0-9]s) start_limit=${value%s} ;;
+    esac
+    start_limit=$((start_limit + 10))
+}
+
+start_limit=0 late=0
 asked_at='' words_at='' result_at='' pid='' told=0
 on_signal() {
     [ -z "$asked_at" ] || return # it has been told already
@@ -111,7 +132,24 @@ since() { # since START LIMIT: START is known, and so long ago
     [ -n "$1" ] && [ $((SECONDS - $1)) -ge "$2" ]
 }
 
+# A run writes its part folder when it has started; with --resume it is there.
+note_late_start() {
+    if [ $late = 0 ] && [ "$start_limit" -gt 0 ] && [ $stale = 0 ] &&
+        [ "$resume" = 0 ] && [ -n "$out" ] && [ ! -e "$out" ] &&
+        [ ! -e "$out.part" ] && since "$began_at" "$start_limit"; then
+        late=1
+        echo "stepscale: nothing has started in $start_limit s: ${line[0]}" \
+            "waits for a rank or a host that does not come; see whether all" \
+            "hosts can be reached, from each other too (deadline.start)" >&2
+    fi
+}
+
 end_if_due() {
+    note_late_start
+    if [ $late = 1 ]; then
+        session KILL
+        return
+    fi
     if since "$words_at" $WORDS_KILL || since "$result_at" $RESULT_KILL ||
         since "$asked_at" "$ORDER_LIMIT"; then
         session KILL
@@ -132,7 +170,7 @@ stored_code() { # stored_code PATH
 # a rank was lost.
 final_code() { # final_code LAUNCHER-CODE
     local code=$1
-    if [ -n "$words_at" ] || has_words; then
+    if [ $late = 1 ] || [ -n "$words_at" ] || has_words; then
         return 13
     fi
     case $code in
@@ -169,6 +207,7 @@ supervise() {
         { [ -e "$out" ] || [ -e "$out.part" ]; }; then
         stale=1 # of an earlier run: the run will refuse it
     fi
+    began_at=$SECONDS
     trap on_signal TERM INT HUP USR1
     setsid "${line[@]}" </dev/null &
     pid=$!

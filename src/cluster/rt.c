@@ -7,6 +7,7 @@
  */
 #include "cluster/rt.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,15 +54,16 @@ static int64_t launcher_tasks(char *const *environment, const char **who)
     return 0;
 }
 
+static const char *const rank_names[] = {"PMIX_RANK", "PMI_RANK",
+                                         "OMPI_COMM_WORLD_RANK"};
+
 int ss_rt_detect(char *const *environment, char *launcher, size_t size)
 {
-    static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK",
-                                        "OMPI_COMM_WORLD_RANK"};
     const char *who;
     int64_t tasks = launcher_tasks(environment, &who);
     bool ranked = false;
-    for (size_t i = 0; i < SS_COUNT_OF(ranks); i++)
-        ranked = ranked || lookup(environment, ranks[i]);
+    for (size_t i = 0; i < SS_COUNT_OF(rank_names); i++)
+        ranked = ranked || lookup(environment, rank_names[i]);
     if (ranked && strcmp(who, "none") == 0)
         who = "a PMIx launcher";
     if (launcher)
@@ -69,6 +71,32 @@ int ss_rt_detect(char *const *environment, char *launcher, size_t size)
     if (ranked)
         return 1;
     return tasks > 1 ? -1 : 0;
+}
+
+/* Of these, the first that is a number over 0; else 0. */
+static int first_number(char *const *environment, const char *const *names,
+                        size_t n)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < n && value <= 0; i++)
+        value = number(environment, names[i]);
+    return value > 0 && value <= INT_MAX ? (int)value : 0;
+}
+
+void ss_rt_launched(char *const *environment, struct ss_launched *out)
+{
+    static const char *const nodes[] = {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"};
+    static const char *const local[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                        "MPI_LOCALNRANKS"};
+    const char *who;
+    int64_t tasks = launcher_tasks(environment, &who);
+    out->rank = first_number(environment, rank_names, SS_COUNT_OF(rank_names));
+    out->ranks = tasks > 1 && tasks <= INT_MAX ? (int)tasks : 1;
+    out->nodes = first_number(environment, nodes, SS_COUNT_OF(nodes));
+    if (out->nodes == 0) {
+        int share = first_number(environment, local, SS_COUNT_OF(local));
+        out->nodes = out->ranks / (share > 0 ? share : 1);
+    }
 }
 
 static enum ss_status no_pmi(const char *who, int64_t tasks)

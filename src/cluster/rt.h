@@ -108,6 +108,12 @@ enum ss_status ss_rt_mpi_open_all(int *argc, char ***argv, struct ss_rt **out);
 enum ss_status ss_rt_solo_open(struct ss_rt **out);
 /** Pure: what the environment says. 1: launcher, 0: none, -1: missing PMI. */
 int ss_rt_detect(char *const *environment, char *launcher, size_t size);
+/** Pure: what the launcher tells a rank before MPI_Init. */
+struct ss_launched {
+    int rank;         /**< 0 where it says nothing */
+    int ranks, nodes; /**< 1 where it says nothing; nodes may be too many */
+};
+void ss_rt_launched(char *const *environment, struct ss_launched *out);
 
 /** Runs fn on n threads, each with its own rt; returns when all did. `hosts`
  * pretends that ranks r*hosts/n share a host. Result: first non-OK status. */

@@ -9,10 +9,13 @@
 #include "commands/job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "cluster/agree.h"
 #include "commands/commands.h"
 #include "store/store.h"
@@ -27,6 +30,7 @@ struct job {
     const struct ss_job_kind *kind;
     int argc;
     char **argv;
+    struct ss_start_guard *guard;
 };
 
 /** "all", "none" or a list: does this rank log at the asked level? */
@@ -249,7 +253,9 @@ static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
     if (cli.help)
         goto out;
     SS_TRY_GOTO(read_rules_all(rt, &config, &rules), status, out);
-    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words), &before};
+    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words), &before,
+                               job->guard};
+    ss_start_guard_limit(job->guard, config.deadline_start);
     ss_stop_install();
     status = job->kind->work(rt, &todo, &outcome);
     if (status == SS_OK && rt->rank == 0 && cli.dry_run)
@@ -265,19 +271,44 @@ out:
     return status;
 }
 
+/** deadline.start, where it can be known before MPI_Init: a configuration file
+ * is rank 0's to read. What is wrong with it is said later. */
+static int64_t start_limit(const struct job *job)
+{
+    static const char key[] = "deadline.start=";
+    const char *text = getenv("SS_DEADLINE_START");
+    int64_t limit = 0;
+
+    for (int i = 1; i < job->argc; i++) {
+        const char *word = strstr(job->argv[i], key);
+        if (word)
+            text = word + strlen(key);
+    }
+    if (!text || ss_parse_time(text, &limit) != SS_OK)
+        ss_error_set(NULL);
+    return limit;
+}
+
 int ss_job(const struct ss_job_kind *kind, int argc, char **argv)
 {
+    struct job job = {kind, argc, argv, NULL};
     struct ss_rt *rt = NULL;
-    enum ss_status status = ss_rt_open_all(&argc, &argv, &rt);
+    enum ss_status status =
+        ss_start_guard_start(environ, start_limit(&job), &job.guard);
     int code = 0, rank;
 
+    ss_start_guard_enter(job.guard, "MPI_Init");
+    if (status == SS_OK)
+        status = ss_rt_open_all(&job.argc, &job.argv, &rt);
     if (status != SS_OK) {
         ss_cli_complain(ss_error_text());
+        ss_start_guard_free(job.guard);
         return ss_status_exit_code(status);
     }
-    struct job job = {kind, argc, argv};
     rank = rt->rank;
+    ss_start_guard_enter(job.guard, "the start of the job");
     status = run_all(&job, rt, &code);
+    ss_start_guard_free(job.guard);
     if (status != SS_OK && rank == 0) {
         ss_cli_complain(ss_error_text());
         if (code == 0)

@@ -11,6 +11,7 @@ struct ss_job_todo {
     const struct ss_config *config;
     const char *command_line;
     const struct ss_run_data *before; /**< rank 0, with --resume */
+    struct ss_start_guard *guard;     /**< of the start, not ended yet */
 };
 
 /** A subcommand that measures: what differs between them. */

@@ -26,6 +26,7 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .log_level = todo->cli->log_level,
         .announce = todo->cli->dry_run ? NULL : ss_job_announce,
         .net_root = "/sys",
+        .guard = todo->guard,
     };
     struct ss_probe_outcome probe;
 

@@ -21,6 +21,7 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .log_level = todo->cli->log_level,
         .announce = todo->cli->dry_run ? NULL : ss_job_announce,
         .net_root = "/sys",
+        .guard = todo->guard,
         .resume = todo->cli->resume,
         .before = todo->before,
     };

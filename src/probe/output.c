@@ -132,6 +132,7 @@ enum ss_status ss_probe_begin_all(struct ss_probe *probe)
     };
     SS_TRY(ss_agree_all(world, ss_watchdog_start(&args, &probe->dog)));
     probe->progress = ss_watchdog_progress(probe->dog);
+    ss_start_guard_end(probe->args->guard);
     return SS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cluster/rt.h"
+#include "cluster/start_guard.h"
 #include "config/config.h"
 
 /** What `stepscale probe` asks. */
@@ -19,6 +20,7 @@ struct ss_probe_args {
     enum ss_log_level log_level;
     void (*announce)(const char *text); /**< rank 0; may be NULL */
     const char *net_root;               /**< "/sys" */
+    struct ss_start_guard *guard;       /**< as in struct ss_run_args */
 };
 
 /** What it leaves behind; equal on all ranks but for the texts. */

@@ -99,6 +99,7 @@ static enum ss_status begin_output_all(struct ss_context *context)
     SS_TRY(
         ss_meet_all(context, world, ss_watchdog_start(&args, &context->dog)));
     context->engine->progress = ss_watchdog_progress(context->dog);
+    ss_start_guard_end(context->args->guard);
     return SS_OK;
 }
 

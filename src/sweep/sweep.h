@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cluster/rt.h"
+#include "cluster/start_guard.h"
 #include "config/config.h"
 #include "store/schema.h"
 
@@ -27,6 +28,8 @@ struct ss_run_args {
      * new one. */
     const char *resume;
     const struct ss_run_data *before; /**< rank 0: that run, without samples */
+    /** Ended when the watchdog runs; may be NULL. */
+    struct ss_start_guard *guard;
 };
 
 /** What it leaves behind; equal on all ranks but for the texts. */

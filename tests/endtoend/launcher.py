@@ -27,9 +27,9 @@ class Launcher(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.out = os.path.join(self.folder, "r.h5")
 
-    def start(self, words):
-        job = e2e.Job(["-np", "4", "run"] + words + ["--out", self.out],
-                      program=LAUNCHER, env=OPEN_MPI)
+    def start(self, words, own=(), **env):
+        job = e2e.Job([*own, "-np", "4", "run", *words, "--out", self.out],
+                      program=LAUNCHER, env=dict(OPEN_MPI, **env))
         self.addCleanup(job.__exit__)
         return job
 
@@ -102,6 +102,32 @@ class Launcher(unittest.TestCase):
                                      "null.hang_op=2:6:1"])
         self.end(job, 13, 25)
         self.assertRegex(job.stderr(), r"\brank 2\b")
+
+    def plant(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write("#!/bin/bash\n" + text)
+        os.chmod(path, 0o755)
+        return path
+
+    def test_a_rank_that_never_comes(self):
+        """The others stand in MPI_Init, and say so."""
+        program = self.plant(
+            "program", '[ "$OMPI_COMM_WORLD_RANK" = 2 ] && exec sleep 60\n'
+            f'exec {e2e.PROGRAM} "$@"\n')
+        job = self.start(e2e.SMALL + ["deadline.start=2s"], STEPSCALE=program)
+        self.end(job, 13, 30)
+        self.assertRegex(job.stderr(), "rank 0 on .* has waited 2 s in MPI_Init")
+        self.assertNotRegex(job.stderr(), "rank 2 on .* has waited")
+
+    def test_a_launcher_that_never_starts(self):
+        mpirun = self.plant("mpirun", '[ "$1" = --version ] && '
+                            'echo "mpirun (Open MPI) 4.1.4" && exit\n'
+                            'trap "" TERM\nsleep 60\n')
+        job = self.start(e2e.SMALL, ["--mpirun", mpirun],
+                         SS_DEADLINE_START="1s")
+        self.end(job, 13, 30)
+        self.assertIn("nothing has started in 11 s", job.stderr())
 
 
 if __name__ == "__main__":

@@ -87,6 +87,26 @@ static void versions(void **state)
     assert_string_equal(out, "Open");
 }
 
+static void launched(void **state)
+{
+    (void)state;
+    static char *const cases[][5] = {
+        {"OMPI_COMM_WORLD_RANK=5", "OMPI_COMM_WORLD_SIZE=16",
+         "OMPI_COMM_WORLD_LOCAL_SIZE=8"},
+        {"PMIX_RANK=5", "SLURM_STEP_NUM_TASKS=16", "SLURM_STEP_NUM_NODES=2"},
+        {"PMI_RANK=5", "PMI_SIZE=16", "MPI_LOCALNRANKS=8"},
+        {"PMI_RANK=5", "PMI_SIZE=2", "MPI_LOCALNRANKS=none"},
+        {"HOME=/", "PMIX_RANK=-3"},
+    };
+    const struct ss_launched expected[] = {
+        {5, 16, 2}, {5, 16, 2}, {5, 16, 2}, {5, 2, 2}, {0, 1, 1}};
+    for (size_t i = 0; i < SS_COUNT_OF(cases); i++) {
+        struct ss_launched got;
+        ss_rt_launched(cases[i], &got);
+        assert_memory_equal(&got, &expected[i], sizeof(got));
+    }
+}
+
 static void host_words(void **state)
 {
     (void)state;
@@ -132,6 +152,7 @@ int main(void)
         cmocka_unit_test(launchers),          cmocka_unit_test(missing_pmi),
         cmocka_unit_test(a_step_of_one_task), cmocka_unit_test(versions),
         cmocka_unit_test(host_words),         cmocka_unit_test(solo),
+        cmocka_unit_test(launched),
     };
     return cmocka_run_group_tests_name("rt_detect", tests, NULL, NULL);
 }

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/agree.h"
+#include "cluster/start_guard.h"
 #include "cluster/watchdog.h"
 
 static char folder[64];
@@ -174,6 +175,46 @@ static void sigterm(void **state)
     ss_free(words);
 }
 
+/* A child whose start takes 0.6 s, under a limit: its exit code. */
+static int started_child(int64_t limit, bool ended)
+{
+    char zero[] = "PMIX_RANK=0", size[] = "OMPI_COMM_WORLD_SIZE=4";
+    char *environment[] = {zero, size, NULL};
+    struct ss_start_guard *guard;
+    if (ss_start_guard_start(environment, 60 * SS_NS_PER_S, &guard) != SS_OK)
+        return 99;
+    ss_start_guard_limit(guard, limit);
+    ss_start_guard_enter(guard, "MPI_Init");
+    if (ended)
+        ss_start_guard_end(guard);
+    /* rank 0 gives the others' words 2 s */
+    ss_clock_sleep_until(ss_clock_ns() +
+                         (ended ? 600 * SS_NS_PER_MS : 10 * SS_NS_PER_S));
+    ss_start_guard_free(guard);
+    return ss_mem_live() == 0 ? 0 : 98;
+}
+
+static int code_of_start(int64_t limit, bool ended)
+{
+    int state = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(started_child(limit, ended));
+    assert_int_equal(waitpid(child, &state, 0), child);
+    return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+static void a_start_has_a_deadline(void **state)
+{
+    (void)state;
+    assert_int_equal(code_of_start(100 * SS_NS_PER_MS, false), 13);
+    assert_int_equal(code_of_start(100 * SS_NS_PER_MS, true), 0);
+    ss_start_guard_enter(NULL, "nothing");
+    ss_start_guard_limit(NULL, 1);
+    ss_start_guard_end(NULL);
+    ss_start_guard_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(ends_a_world_of_threads, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(sigterm, make_folder, remove_folder),
+        cmocka_unit_test(a_start_has_a_deadline),
     };
     return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }
