@@ -160,6 +160,12 @@ end_if_due() {
     fi
 }
 
+# For whoever reads the folder: nobody asked the launcher to end.
+note_end() { # note_end LAUNCHER-CODE
+    printf 'rank=-1\nwhy=launcher\nphase=%s ended with %s\n' \
+        "${line[0]##*/}" "$1" >"$out.part/last-launcher.txt" 2>/dev/null
+}
+
 # The verdict's code in the file; for a .part folder, of what is there.
 stored_code() { # stored_code PATH
     "$program" report "$1" --check --format json >/dev/null 2>&1
@@ -197,6 +203,7 @@ final_code() { # final_code LAUNCHER-CODE
     [ -z "$asked_at" ] || return 11
     echo "stepscale: a rank was lost: ${line[0]} ended with" \
         "$code${out:+; finished points: stepscale report $out.part}" >&2
+    [ $stale = 1 ] || [ ! -d "$out.part" ] || note_end "$code"
     return 13
 }
 

@@ -86,6 +86,7 @@ static bool starts(const char *text, const char *with)
 static enum ss_severity drift_severity(const char *name, bool library)
 {
     if (library || starts(name, "NCCL_") || starts(name, "UCX_") ||
+        starts(name, "(file)") || starts(name, "(library)") ||
         strcmp(name, "(binary)") == 0 || strcmp(name, "LD_LIBRARY_PATH") == 0)
         return SS_WARNING;
     return SS_INFO;

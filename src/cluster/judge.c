@@ -5,45 +5,32 @@
  * late; among waiting ranks those at an earlier call hold up the rest. Where
  * nothing of this holds, nobody is accused.
  */
+#include "cluster/judge.h"
+
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "cluster/watchdog.h"
 
-/* What is known, and what comes of it. */
-struct trial {
-    const struct ss_last_words *words; /* [n], in rank order, n > 0 */
-    int n, waiting;
-    const struct ss_last_words *common; /* in the call most ranks wait in */
-    int in_common;
-    int *culprits;
-    int max, blamed;
-    const struct ss_last_words *first; /* words of the first culprit */
-    char *sentence;
-    size_t size;
-};
-
-static void accuse(struct trial *trial, int rank,
-                   const struct ss_last_words *words)
+void ss_trial_accuse(struct ss_trial *trial, int rank,
+                     const struct ss_last_words *words)
 {
-    if (trial->blamed < trial->max)
-        trial->culprits[trial->blamed] = rank;
+    struct ss_judgement *out = trial->out;
+    if (out->n < (int)SS_COUNT_OF(out->culprit))
+        out->culprit[out->n++] = rank;
     if (trial->blamed++ == 0)
         trial->first = words;
 }
 
 /* "rank 2 on node07", "ranks 2, 3, 5, 7 and 12 more". */
-static void name_culprits(const struct trial *trial, char *out, size_t size)
+void ss_trial_name(const struct ss_trial *trial, char *out, size_t size)
 {
     int shown = trial->blamed < 4 ? trial->blamed : 4;
-    if (shown > trial->max)
-        shown = trial->max;
     struct ss_buf buf;
     ss_buf_init(&buf, 512);
     ss_buf_printf(&buf, trial->blamed > 1 ? "ranks" : "rank");
     for (int i = 0; i < shown; i++)
-        ss_buf_printf(&buf, "%s%d", i ? ", " : " ", trial->culprits[i]);
+        ss_buf_printf(&buf, "%s%d", i ? ", " : " ", trial->out->culprit[i]);
     if (trial->blamed > shown)
         ss_buf_printf(&buf, " and %d more", trial->blamed - shown);
     if (trial->blamed == 1 && trial->first)
@@ -59,20 +46,21 @@ static const char *place_of(const struct ss_last_words *words)
 }
 
 /* "allreduce_3, call 7 of point 4" */
-static void name_call(const struct ss_last_words *words, char *out, size_t size)
+void ss_trial_name_call(const struct ss_last_words *words, char *out,
+                        size_t size)
 {
     (void)ss_format(out, size, "%s, call %lld of point %lld", place_of(words),
                     (long long)words->nth, (long long)words->point);
 }
 
 /* Ranks of [first, end) without words; *at: the first words not passed yet. */
-static void find_lost_of(struct trial *trial, int first, int end, int *at)
+static void find_lost_of(struct ss_trial *trial, int first, int end, int *at)
 {
     for (int rank = first; rank < end; rank++) {
         while (*at < trial->n && trial->words[*at].rank < rank)
             (*at)++;
         if (*at == trial->n || trial->words[*at].rank != rank)
-            accuse(trial, rank, NULL);
+            ss_trial_accuse(trial, rank, NULL);
     }
 }
 
@@ -114,7 +102,7 @@ static int keep_awaited(const struct ss_last_words *all, int n,
 
 /* Groups wait for themselves: only peers of those that spoke are expected.
  * Groups are disjoint and in rank order, as the words are. */
-static void find_lost(struct trial *trial, int world)
+static void find_lost(struct ss_trial *trial, int world)
 {
     int at = 0, end = 0;
     for (int i = 0; i < trial->n; i++)
@@ -143,7 +131,7 @@ static int compare_call(const struct ss_last_words *a,
 
 /* The call that most of the waiting ranks are in (Boyer-Moore, then counted:
  * without a majority it is still somebody's call, and good enough to name). */
-static void find_common_call(struct trial *trial)
+void ss_trial_find_common(struct ss_trial *trial)
 {
     const struct ss_last_words *call = &trial->words[0];
     int votes = 0;
@@ -162,76 +150,77 @@ static void find_common_call(struct trial *trial)
     trial->common = call;
 }
 
-static void judge_lost(struct trial *trial)
+static void judge_lost(struct ss_trial *trial)
 {
     char who[128], call[192];
-    name_culprits(trial, who, sizeof(who));
-    name_call(trial->common, call, sizeof(call));
-    (void)ss_format(trial->sentence, trial->size,
+    trial->out->lost = true;
+    ss_trial_name(trial, who, sizeof(who));
+    ss_trial_name_call(trial->common, call, sizeof(call));
+    (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                     "%s lost: no last words, while %d other rank%s stopped in "
                     "%s",
                     who, trial->n, trial->n == 1 ? "" : "s", call);
 }
 
 /* A group of one: nobody waits for it but the rest of the job. */
-static void judge_alone(struct trial *trial)
+static void judge_alone(struct ss_trial *trial)
 {
     char who[128];
-    accuse(trial, trial->words[0].rank, &trial->words[0]);
-    name_culprits(trial, who, sizeof(who));
-    (void)ss_format(trial->sentence, trial->size,
+    ss_trial_accuse(trial, trial->words[0].rank, &trial->words[0]);
+    ss_trial_name(trial, who, sizeof(who));
+    (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                     "%s computing (%s, point %lld) and does not come to an end",
                     who, place_of(trial->first),
                     (long long)trial->first->point);
 }
 
-static void judge_computing(struct trial *trial)
+static void judge_computing(struct ss_trial *trial)
 {
     char who[128], call[192];
     for (int i = 0; i < trial->n; i++)
         if (!trial->words[i].in_collective)
-            accuse(trial, trial->words[i].rank, &trial->words[i]);
-    name_culprits(trial, who, sizeof(who));
-    name_call(trial->common, call, sizeof(call));
-    (void)ss_format(trial->sentence, trial->size,
+            ss_trial_accuse(trial, trial->words[i].rank, &trial->words[i]);
+    ss_trial_name(trial, who, sizeof(who));
+    ss_trial_name_call(trial->common, call, sizeof(call));
+    (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                     "%s computing (%s) while %d of %d ranks wait in %s", who,
                     trial->first ? place_of(trial->first) : "?", trial->waiting,
                     trial->n, call);
 }
 
 /* All wait: those before the common call, else those beyond it. */
-static void accuse_elsewhere(struct trial *trial)
+static void accuse_elsewhere(struct ss_trial *trial)
 {
     for (int side = -1; side <= 1 && trial->blamed == 0; side += 2)
         for (int i = 0; i < trial->n; i++)
             if (compare_call(&trial->words[i], trial->common) == side)
-                accuse(trial, trial->words[i].rank, &trial->words[i]);
+                ss_trial_accuse(trial, trial->words[i].rank, &trial->words[i]);
 }
 
-static void judge_waiting(struct trial *trial)
+static void judge_waiting(struct ss_trial *trial)
 {
     char who[128], call[192], theirs[192];
-    name_call(trial->common, call, sizeof(call));
+    ss_trial_name_call(trial->common, call, sizeof(call));
     accuse_elsewhere(trial);
     if (!trial->first) {
-        (void)ss_format(trial->sentence, trial->size,
+        (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                         "all %d ranks wait in %s: the network or the "
                         "communication library stands still",
                         trial->n, call);
         return;
     }
-    name_culprits(trial, who, sizeof(who));
-    name_call(trial->first, theirs, sizeof(theirs));
-    (void)ss_format(trial->sentence, trial->size,
+    ss_trial_name(trial, who, sizeof(who));
+    ss_trial_name_call(trial->first, theirs, sizeof(theirs));
+    (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                     "%s in %s while %d of %d ranks wait in %s", who, theirs,
                     trial->in_common, trial->n, call);
 }
 
-static void judge(struct trial *trial, int world)
+static void judge(struct ss_trial *trial, int world)
 {
     const struct ss_last_words *words = trial->words;
     int n = trial->n;
-    find_common_call(trial);
+    ss_trial_find_common(trial);
     find_lost(trial, world);
     if (trial->blamed > 0)
         judge_lost(trial);
@@ -242,30 +231,40 @@ static void judge(struct trial *trial, int world)
     else if (trial->waiting * 2 >= n)
         judge_computing(trial);
     else
-        (void)ss_format(trial->sentence, trial->size,
+        (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
                         "%d of %d ranks were still computing (%s) at the %s",
                         n - trial->waiting, n, words[0].phase, words[0].why);
 }
 
-/* The header's signature. NOLINTNEXTLINE(readability-function-size) */
-int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
-                        int *culprits, int max, char *sentence, size_t size)
+/* The words that count: of ranks, awaited ones first of all. */
+static void hear(struct ss_trial *trial, const struct ss_evidence *evidence,
+                 struct ss_last_words *kept)
 {
-    struct trial trial = {.words = words,
-                          .n = n,
-                          .culprits = culprits,
-                          .max = max,
-                          .sentence = sentence,
-                          .size = size};
-    struct ss_last_words *kept = ss_alloc((size_t)n, sizeof(*kept), "words");
-    if (kept && n > 0) {
-        trial.n = keep_awaited(words, n, kept);
-        trial.words = kept;
+    const struct ss_last_words *words = evidence->words;
+    int n = evidence->n;
+    while (n > 0 && words->rank < 0) {
+        trial->launcher = words++;
+        n--;
     }
-    if (trial.n > 0)
-        judge(&trial, world);
-    else
-        (void)ss_format(sentence, size, "no rank left last words");
+    trial->all = words;
+    trial->n_all = n;
+    trial->words = kept;
+    trial->n = keep_awaited(words, n, kept);
+}
+
+void ss_last_words_judge(const struct ss_evidence *evidence,
+                         struct ss_judgement *out)
+{
+    struct ss_trial trial = {
+        .world = evidence->world, .node = evidence->node, .out = out};
+    struct ss_last_words *kept =
+        ss_alloc((size_t)evidence->n, sizeof(*kept), "words");
+    *out = (struct ss_judgement){.n = 0};
+    (void)ss_copy(out->sentence, sizeof(out->sentence),
+                  "no rank left last words");
+    if (kept && evidence->n > 0)
+        hear(&trial, evidence, kept);
+    if (!ss_trial_find_ended(&trial) && trial.n > 0)
+        judge(&trial, evidence->world);
     ss_free(kept);
-    return trial.blamed < max ? trial.blamed : max;
 }

@@ -14,7 +14,6 @@
 #include "cluster/watchdog.h"
 
 #define MARKER "last-call.tmp"
-#define NAMED_CULPRITS 64
 
 void ss_last_call_make(const char *folder)
 {
@@ -55,11 +54,10 @@ static int keep_ours(const char *run_id, struct ss_last_words *words, int n)
 
 static void judge(const struct ss_last_words *words, int n, int world)
 {
-    int culprits[NAMED_CULPRITS];
-    char sentence[512];
-    (void)ss_last_words_judge(words, n, world, culprits, NAMED_CULPRITS,
-                              sentence, sizeof(sentence));
-    ss_log(SS_LOG_ERROR, "cluster", "the job hangs: %s", sentence);
+    const struct ss_evidence evidence = {words, n, world, NULL};
+    struct ss_judgement judgement;
+    ss_last_words_judge(&evidence, &judgement);
+    ss_log(SS_LOG_ERROR, "cluster", "the job hangs: %s", judgement.sentence);
 }
 
 /* Ranks that were only asked go on, and judge nobody. */

@@ -42,6 +42,7 @@ static const struct field {
     FIELD(INT64, collective), FIELD(INT64, nth),
     FIELD(TEXT, op_name),     FIELD(INT32, in_collective),
     FIELD(INT32, peer_first), FIELD(INT32, peer_count),
+    FIELD(TEXT, gone),
 };
 
 static int64_t get_int(const struct field *field, const void *base)
@@ -170,7 +171,8 @@ static bool parse_next(const char **text, struct ss_last_words *words)
         good &= take(words, *text, len);
         *text += len + ((*text)[len] == '\n');
     }
-    return good && words->rank >= 0;
+    return good &&
+           (words->rank >= 0 || strcmp(words->why, SS_WHY_LAUNCHER) == 0);
 }
 
 static bool parse(const char *text, struct ss_last_words *words)

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "cluster/agree.h"
 #include "cluster/hostid.h"
+#include "cluster/siblings.h"
 #include "cluster/topology.h"
 
 #define MASK_WORDS 64 /* 4,096 CPUs a host */
@@ -103,6 +104,7 @@ enum ss_status ss_place_detect_all(struct ss_rt *rt, struct ss_place *out)
     struct ss_place place = {.mpi_rank = rt->world_rank, .device = -1};
     struct ss_rt *host = NULL;
     ss_host_identify(&id);
+    ss_process_identify(&place.process);
     (void)ss_copy(place.host, sizeof(place.host), rt->host);
     (void)ss_copy(place.boot_id, sizeof(place.boot_id), id.boot_id);
     const char *block = getenv("SLURM_TOPOLOGY_ADDR");

@@ -4,6 +4,13 @@
 
 #include "cluster/rt.h"
 
+/** A process of some host, over time (siblings.h); pid 0: not known. */
+struct ss_process {
+    int64_t pid;
+    uint64_t start; /**< ticks since the boot */
+    uint64_t space; /**< namespace of process numbers */
+};
+
 /** What one rank says of its place. Plain data, gathered over all ranks. */
 struct ss_place {
     int32_t mpi_rank;
@@ -15,6 +22,7 @@ struct ss_place {
     int32_t sharers;    /**< ranks of this host whose cpuset overlaps, itself
                          * included: 1 = alone */
     int32_t pad;
+    struct ss_process process;
     uint64_t fabric[2]; /**< NVML fabric cluster uuid hash + clique; 0: none */
     char host[64];
     char boot_id[40];

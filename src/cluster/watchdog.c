@@ -21,10 +21,13 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/agree.h"
+#include "cluster/siblings.h"
 
 #define EXIT_HANG 13
+#define WHY_TERM "SIGTERM"
 #define TICK_NS (50 * SS_NS_PER_MS)
-#define TERM_WORDS_NS SS_NS_PER_S     /* SIGTERM: until the last words */
+/* SIGTERM: until the last words. The launcher kills after 1 s. */
+#define TERM_WORDS_NS (300 * SS_NS_PER_MS)
 #define TERM_END_NS (3 * SS_NS_PER_S) /* SIGTERM: until the end */
 #define GATHER_NS (2 * SS_NS_PER_S)   /* for the others' words */
 #define OTHERS_NS (5 * SS_NS_PER_S)   /* ranks that do not judge */
@@ -36,19 +39,19 @@ struct ss_watchdog {
     struct ss_progress progress;
     pthread_t thread, resort;
     pthread_mutex_t lock; /* guards from here to `wake` */
-    bool stop, ended, armed, resorting;
-    uint64_t arming; /* counts ss_watchdog_arm calls */
+    bool stop, ended, armed, resorting, gives_up;
     int64_t since, deadline;
     char what[64];
     int peer_first, peer_count;
     char folder[4096]; /* "": none */
     pthread_cond_t wake;
     atomic_int fired;
+    struct ss_siblings *siblings;
     /* The watching thread's own: */
-    uint64_t term_arming; /* armed so when SIGTERM was seen, 0: not seen */
-    int64_t term_at;
+    int64_t term_at; /* SIGTERM was seen, 0: not yet */
     int64_t listened_at;
     bool spoken, asked;
+    char gone[64]; /* siblings that had ended by then */
 };
 
 static int64_t get(_Atomic int64_t *value)
@@ -93,6 +96,7 @@ static void fill_words(struct ss_watchdog *dog, const char *why,
                   dog->args.run_id ? dog->args.run_id : "");
     (void)ss_copy(out->why, sizeof(out->why), why);
     (void)ss_copy(out->phase, sizeof(out->phase), what);
+    (void)ss_copy(out->gone, sizeof(out->gone), dog->gone);
     int64_t op = out->in_collective ? out->collective : out->op;
     if (op >= 0 && dog->args.op_name) {
         char name[sizeof(out->op_name)] = "";
@@ -124,13 +128,16 @@ static void speak(struct ss_watchdog *dog, const char *why)
     dog->spoken = true;
     dog->asked = strcmp(why, SS_WHY_ASKED) == 0;
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
+    if (dog->term_at == 0) /* later a launcher may have killed them */
+        ss_siblings_gone(dog->siblings, dog->gone, sizeof(dog->gone));
     fill_words(dog, why, what, &words);
     pthread_mutex_lock(&dog->lock);
     words.peer_first = dog->peer_first;
     words.peer_count = dog->peer_count;
     pthread_mutex_unlock(&dog->lock);
     const char *at = words.op_name[0] ? words.op_name : words.phase;
-    ss_log(dog->asked ? SS_LOG_DEBUG : SS_LOG_ERROR, "cluster",
+    bool gave_up = !dog->asked && strcmp(why, WHY_TERM) != 0;
+    ss_log(gave_up ? SS_LOG_ERROR : SS_LOG_DEBUG, "cluster",
            "last words of rank %d on %s: %s in %s, %s %s, call %lld, point "
            "%lld block %lld step %lld",
            words.rank, words.host, why, what,
@@ -139,7 +146,14 @@ static void speak(struct ss_watchdog *dog, const char *why)
            (long long)words.step);
     if (folder[0] && ss_last_words_write(folder, &words) != SS_OK)
         ss_log(SS_LOG_ERROR, "cluster", "%s", ss_error_text());
-    if (folder[0] && !dog->asked)
+}
+
+/* Those that have not given up, and may be the reason. */
+static void ask_others(struct ss_watchdog *dog)
+{
+    char what[64], folder[4096];
+    snapshot(dog, what, sizeof(what), folder, sizeof(folder));
+    if (folder[0])
         ss_last_call_make(folder);
 }
 
@@ -192,6 +206,7 @@ static void expire(struct ss_watchdog *dog, const char *why)
     dog->resorting = error == 0;
     pthread_mutex_unlock(&dog->lock);
     speak(dog, why);
+    ask_others(dog);
     if (dog->args.abort_engine)
         dog->args.abort_engine(dog->args.abort_arg);
     pause_for(GATHER_NS);
@@ -201,30 +216,25 @@ static void expire(struct ss_watchdog *dog, const char *why)
     _exit(EXIT_HANG);
 }
 
-/* SIGTERM leaves the measuring thread until its next agreement. Returns the
- * reason to end the job, or NULL. */
-static const char *look(struct ss_watchdog *dog, uint64_t arming,
+/* SIGTERM leaves the measuring thread until its next agreement; a write may
+ * take long, and disarmed it is only spoken of. Returns the reason to end the
+ * job, or NULL. */
+static const char *look(struct ss_watchdog *dog, bool armed, int64_t since,
                         int64_t deadline)
 {
     int64_t now = ss_clock_ns();
-    if (now >= deadline)
+    if (now >= deadline && (armed || dog->args.idle_ns > 0))
         return "deadline";
     if (!ss_stop_requested())
         return NULL;
-    if (dog->term_arming != arming) {
-        dog->term_arming = arming;
+    if (dog->term_at == 0) {
         dog->term_at = now;
+        ss_siblings_gone(dog->siblings, dog->gone, sizeof(dog->gone));
     }
-    if (now - dog->term_at >= TERM_WORDS_NS)
-        speak(dog, "SIGTERM");
-    return now - dog->term_at >= TERM_END_NS ? "SIGTERM" : NULL;
-}
-
-/* Disarmed: a write may take long, and SIGTERM waits for it. */
-static const char *look_idle(const struct ss_watchdog *dog, int64_t deadline)
-{
-    bool over = dog->args.idle_ns > 0 && ss_clock_ns() >= deadline;
-    return over ? "deadline" : NULL;
+    int64_t still = now - (since > dog->term_at ? since : dog->term_at);
+    if (still >= TERM_WORDS_NS)
+        speak(dog, WHY_TERM);
+    return armed && still >= TERM_END_NS ? WHY_TERM : NULL;
 }
 
 static void *watch(void *arg)
@@ -233,11 +243,9 @@ static void *watch(void *arg)
     pthread_mutex_lock(&dog->lock);
     while (!dog->stop) {
         bool armed = dog->armed;
-        uint64_t arming = dog->arming;
         int64_t deadline = dog->deadline, since = dog->since;
         pthread_mutex_unlock(&dog->lock);
-        const char *why =
-            armed ? look(dog, arming, deadline) : look_idle(dog, deadline);
+        const char *why = look(dog, armed, since, deadline);
         if (why)
             expire(dog, why);
         answer(dog, since);
@@ -281,6 +289,14 @@ static void expect(struct ss_watchdog *dog, bool armed, int64_t ns,
     (void)ss_copy(dog->what, sizeof(dog->what), what);
 }
 
+static void free_dog(struct ss_watchdog *dog)
+{
+    pthread_cond_destroy(&dog->wake);
+    pthread_mutex_destroy(&dog->lock);
+    ss_siblings_close(dog->siblings);
+    ss_free(dog);
+}
+
 enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
                                  struct ss_watchdog **out)
 {
@@ -293,13 +309,16 @@ enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
     atomic_init(&dog->progress.collective, -1);
     (void)ss_copy(dog->folder, sizeof(dog->folder),
                   args->folder ? args->folder : "");
+    if (args->topology && ss_siblings_open(args->topology, args->rt->rank,
+                                           &dog->siblings) != SS_OK) {
+        ss_free(dog);
+        return SS_ERR_NO_MEMORY;
+    }
     expect(dog, false, args->idle_ns, "start");
     init_sync(dog);
     int error = start_thread(dog);
     if (error != 0) {
-        pthread_cond_destroy(&dog->wake);
-        pthread_mutex_destroy(&dog->lock);
-        ss_free(dog);
+        free_dog(dog);
         return ss_fail(SS_ERR_ENV, "cannot start the watchdog thread: %s",
                        strerror(error));
     }
@@ -313,7 +332,6 @@ void ss_watchdog_arm(struct ss_watchdog *dog, int64_t deadline_ns,
     if (!dog)
         return;
     pthread_mutex_lock(&dog->lock);
-    dog->arming++;
     expect(dog, true, deadline_ns, what);
     pthread_mutex_unlock(&dog->lock);
 }
@@ -356,6 +374,12 @@ void ss_watchdog_set_folder(struct ss_watchdog *dog, const char *folder)
     pthread_mutex_unlock(&dog->lock);
 }
 
+void ss_watchdog_give_up(struct ss_watchdog *dog)
+{
+    if (dog)
+        dog->gives_up = true; /* only its caller's thread stops the dog */
+}
+
 /* Words said because of SIGTERM by a rank that then stopped in order. */
 static void take_back(const struct ss_watchdog *dog)
 {
@@ -382,11 +406,13 @@ void ss_watchdog_stop(struct ss_watchdog *dog)
     bool resorting = dog->resorting;
     pthread_cond_broadcast(&dog->wake);
     pthread_mutex_unlock(&dog->lock);
-    if (resorting)
+    if (resorting) {
         pthread_join(dog->resort, NULL);
-    else
+    } else if (dog->gives_up) {
+        speak(dog, "lost contact");
+        pause_for(GATHER_NS);
+    } else {
         take_back(dog);
-    pthread_cond_destroy(&dog->wake);
-    pthread_mutex_destroy(&dog->lock);
-    ss_free(dog);
+    }
+    free_dog(dog);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "cluster/rt.h"
+#include "cluster/topology.h"
 
 /**
  * Where this rank is, written by the measuring thread with relaxed stores and
@@ -25,7 +26,9 @@ struct ss_watchdog_args {
     struct ss_rt *rt;   /**< logical world; for rank, host, abort */
     const char *folder; /**< the .part folder, or NULL */
     const char *run_id;
-    int nodes;
+    /** Who runs beside this rank, so that it can tell which of them ended;
+     * read by ss_watchdog_start only. NULL: nobody is watched. */
+    const struct ss_topology *topology;
     /** Names op i of the current plan for the last words; NULL: its number. */
     const char *(*op_name)(void *arg, int64_t op, char *out, size_t size);
     void *op_arg;
@@ -39,11 +42,13 @@ struct ss_watchdog_args {
 
 /**
  * A thread on the real clock. Arm before something that may hang, disarm
- * after. On expiry, and on SIGTERM seen while nothing disarms within 1 s, it
- * writes the last words (`<folder>/last-<rank>.txt` and stderr), waits 2 s,
- * then the lowest rank present reads the folder, prints who is missing or who
- * has not entered what the majority waits in (DESIGN section 5), and ends the
- * job with 13; others abort 5 s later.
+ * after. On expiry it writes the last words (`<folder>/last-<rank>.txt` and
+ * stderr), waits 2 s, then the lowest rank present reads the folder, prints who
+ * is missing or who has not entered what the majority waits in (DESIGN section
+ * 5), and ends the job with 13; others abort 5 s later. On SIGTERM a rank that
+ * stands still for 0.3 s leaves its words too, since a launcher that lost a
+ * rank kills the others 1 s later; one that then stops in order takes them
+ * back.
  */
 struct ss_watchdog;
 enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
@@ -62,22 +67,28 @@ struct ss_progress *ss_watchdog_progress(struct ss_watchdog *dog);
 /** True once it fired: nothing that returned since may be believed. */
 int ss_watchdog_fired(struct ss_watchdog *dog);
 void ss_watchdog_set_folder(struct ss_watchdog *dog, const char *folder);
+/** The job ends because the others cannot be reached: ss_watchdog_stop leaves
+ * last words, and waits 2 s for those of the others. */
+void ss_watchdog_give_up(struct ss_watchdog *dog);
 void ss_watchdog_stop(struct ss_watchdog *dog);
 
 /** Another rank gave up: this one says where it is, and goes on. */
 #define SS_WHY_ASKED "asked"
+/** Whoever supervised the launcher: it ended by itself, with `phase`. */
+#define SS_WHY_LAUNCHER "launcher"
 
 /** One rank's last words, as written and as parsed back. */
 struct ss_last_words {
-    int rank;
+    int rank; /**< -1: of SS_WHY_LAUNCHER */
     char host[64];
     char run_id[40];
-    char why[64];   /**< "deadline", "SIGTERM", SS_WHY_ASKED */
+    char why[64];   /**< "deadline", "SIGTERM", "lost contact", SS_WHY_* */
     char phase[64]; /**< what was armed: "block", "connect", ... */
     int64_t point, block, step, op, last_op, collective, nth;
     char op_name[96];
     int in_collective;          /**< 0: computing */
     int peer_first, peer_count; /**< ranks that share the wait; 0: all */
+    char gone[64]; /**< ranks of its host whose process had ended: "2,5-7" */
 };
 enum ss_status ss_last_words_write(const char *folder,
                                    const struct ss_last_words *words);
@@ -87,15 +98,30 @@ enum ss_status ss_last_words_read(const char *folder,
 /** The same from one text: records after lines that end in ":". Pure. */
 enum ss_status ss_last_words_parse(const char *text, struct ss_last_words **out,
                                    int *n);
+/** What is known when a job that ended is judged. */
+struct ss_evidence {
+    const struct ss_last_words *words; /**< [n], by rank */
+    int n, world;
+    const int32_t *node; /**< [world]: index of each rank's node; NULL: unknown
+                          */
+};
+struct ss_judgement {
+    int n; /**< culprits known */
+    int culprit[64];
+    bool lost;    /**< they (or somebody) ended before the job did */
+    bool stopped; /**< no fault: all were told to stop, in mid-step */
+    char sentence[512];
+};
 /**
- * Pure: who is to blame? Fills culprits (rank numbers, at most `max`) and a
- * sentence. Ranks that were only asked, and that nobody who gave up waits for,
- * do not count. Peers of those that gave up without a file are lost; else those
- * computing while a majority waits in a collective; else those at an earlier
- * call than most.
+ * Pure: who is to blame? Ranks whose process was seen to have ended are lost.
+ * Where all were told to stop, nodes without any words are; where a launcher
+ * did that by itself, ranks without. Else, of those that gave up: their peers
+ * without a file are lost; else those computing while a majority waits in a
+ * collective; else those at an earlier call than most. Ranks that were only
+ * asked, and that nobody who gave up waits for, do not count.
  */
-int ss_last_words_judge(const struct ss_last_words *words, int n, int world,
-                        int *culprits, int max, char *sentence, size_t size);
+void ss_last_words_judge(const struct ss_evidence *evidence,
+                         struct ss_judgement *out);
 
 /** Was this rank only asked? */
 bool ss_last_words_asked(const struct ss_last_words *words);

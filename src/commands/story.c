@@ -17,8 +17,7 @@ struct ss_story {
     struct ss_run_data run;
     struct ss_result result;
     struct ss_buf notes;
-    char hang[512];
-    int culprit[64];
+    struct ss_judgement hang;
 };
 
 enum ss_status ss_story_rules(const struct ss_config *config,
@@ -46,17 +45,44 @@ enum ss_status ss_story_rules(const struct ss_config *config,
     return status;
 }
 
-/** Words said on request are no hang: the run was ended in mid-step. */
-static bool only_stopped(const struct ss_last_words *words, int n,
-                         struct ss_run_data *run)
+/** The run was ended on request, in mid-step: no hang. */
+static void note_stop(struct ss_run_data *run, const char *more)
 {
-    for (int i = 0; i < n; i++)
-        if (strncmp(words[i].why, "SIG", 3) != 0)
-            return false;
     ss_format(run->end_reason, sizeof(run->end_reason),
-              "stopped by SIGTERM in mid-step, after %d of %lld points",
-              run->n_points, (long long)run->planned_points);
-    return true;
+              "stopped by SIGTERM in mid-step, after %d of %lld points%s%s",
+              run->n_points, (long long)run->planned_points,
+              more[0] ? "; " : "", more);
+}
+
+static void fill_culprits(struct ss_story *story,
+                          const struct ss_last_words *words, int n,
+                          struct ss_analysis_args *args)
+{
+    const struct ss_judgement *judgement = &story->hang;
+
+    args->n_hang_ranks = judgement->n;
+    args->hang_ranks = judgement->culprit;
+    args->hang_sentence = judgement->sentence;
+    args->hang_lost = judgement->lost;
+    for (int i = 0; i < n; i++)
+        if (!ss_last_words_asked(&words[i]))
+            args->hang_size = words[i].peer_count > 0 ? words[i].peer_count
+                                                      : story->run.n_ranks;
+}
+
+/** Which node a rank is on, by rank. */
+static enum ss_status nodes_of(const struct ss_run_data *run, int32_t **out)
+{
+    int32_t *node = ss_alloc((size_t)run->n_ranks, sizeof(*node), "nodes");
+
+    if (!node)
+        return SS_ERR_NO_MEMORY;
+    for (int i = 0; i < run->n_ranks; i++) {
+        int32_t index = run->rank[i].node;
+        node[i] = index >= 0 && index < run->n_ranks ? index : 0;
+    }
+    *out = node;
+    return SS_OK;
 }
 
 /** Fills args with who is to blame when ranks left last words. */
@@ -64,30 +90,26 @@ static enum ss_status read_words(struct ss_story *story,
                                  struct ss_analysis_args *args)
 {
     struct ss_last_words *words = NULL;
+    struct ss_judgement *judgement = &story->hang;
+    int32_t *node = NULL;
+    enum ss_status status;
     int n = 0;
 
     if (!story->run.last_words)
         return SS_OK;
     SS_TRY(ss_last_words_parse(story->run.last_words, &words, &n));
-    if (n == 0 || only_stopped(words, n, &story->run)) {
-        ss_free(words);
-        return SS_OK;
-    }
-    args->n_hang_ranks = ss_last_words_judge(
-        words, n, story->run.n_ranks, story->culprit,
-        (int)SS_COUNT_OF(story->culprit), story->hang, sizeof(story->hang));
-    args->hang_ranks = story->culprit;
-    args->hang_sentence = story->hang;
-    args->hang_lost = args->n_hang_ranks > 0;
-    for (int i = 0; i < n && args->n_hang_ranks > 0; i++)
-        if (words[i].rank == story->culprit[0])
-            args->hang_lost = 0; /* it spoke */
-    for (int i = 0; i < n; i++)
-        if (!ss_last_words_asked(&words[i]))
-            args->hang_size = words[i].peer_count > 0 ? words[i].peer_count
-                                                      : story->run.n_ranks;
+    SS_TRY_GOTO(nodes_of(&story->run, &node), status, out);
+    const struct ss_evidence evidence = {words, n, story->run.n_ranks, node};
+    if (n > 0)
+        ss_last_words_judge(&evidence, judgement);
+    if (judgement->stopped)
+        note_stop(&story->run, judgement->sentence);
+    else if (n > 0)
+        fill_culprits(story, words, n, args);
+out:
+    ss_free(node);
     ss_free(words);
-    return SS_OK;
+    return status;
 }
 
 /** end: what ended the run, or NULL to take what the file says. */

@@ -82,6 +82,13 @@ enum ss_status ss_record_places(const struct ss_topology *topology,
     return SS_OK;
 }
 
+static enum ss_status collect(char *const *environment, struct ss_buf *out)
+{
+    SS_TRY(ss_variables_collect(environment, out));
+    SS_TRY(ss_files_collect("", environment, out));
+    return ss_libraries_collect(out);
+}
+
 /** Splits the gathered texts and diffs them. */
 static enum ss_status diff_texts(struct ss_run_data *run, char *all,
                                  const size_t *lens, int n)
@@ -112,7 +119,7 @@ enum ss_status ss_record_variables_all(struct ss_rt *world,
     enum ss_status status;
 
     ss_buf_init(&mine, 1 << 20);
-    status = lens ? ss_variables_collect(environment, &mine) : SS_ERR_NO_MEMORY;
+    status = lens ? collect(environment, &mine) : SS_ERR_NO_MEMORY;
     if (status == SS_OK)
         status = ss_buf_status(&mine);
     status = ss_agree_all(world, status);

@@ -125,7 +125,7 @@ enum ss_status ss_probe_begin_all(struct ss_probe *probe)
         .rt = world,
         .folder = probe->folder,
         .run_id = probe->run.run_id,
-        .nodes = probe->topology.nodes,
+        .topology = &probe->topology,
         .op_name = op_name,
         .op_arg = probe,
         .idle_ns = 600 * SS_NS_PER_S,

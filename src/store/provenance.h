@@ -11,6 +11,14 @@
  * the rank itself (OMPI_COMM_WORLD_RANK, SLURM_PROCID, ...) are left out. */
 enum ss_status ss_variables_collect(char *const *environment,
                                     struct ss_buf *out);
+/** More such lines: content of NCCL's configuration files (/etc/nccl.conf below
+ * `root`, ~/.nccl.conf, NCCL_CONF_FILE) and of its plugins (libnccl-net* in
+ * LD_LIBRARY_PATH). Those that are not there have no line. */
+enum ss_status ss_files_collect(const char *root, char *const *environment,
+                                struct ss_buf *out);
+/** And where the libraries that compute or communicate were loaded from, with
+ * the mark of their build. */
+enum ss_status ss_libraries_collect(struct ss_buf *out);
 /**
  * Pure: diffs the texts of all ranks into rows: one row a distinct value, with
  * the list of ranks ("0-3,7"); differs = 1 where there is more than one.

@@ -89,7 +89,7 @@ static enum ss_status begin_output_all(struct ss_context *context)
         .rt = world,
         .folder = context->folder,
         .run_id = context->run.run_id,
-        .nodes = context->topology.nodes,
+        .topology = &context->topology,
         .op_name = op_name,
         .op_arg = context,
         .abort_engine = abort_engine,
@@ -327,6 +327,8 @@ static void run_points(struct ss_context *context,
                                             : ss_error_text());
         }
         note_end(context, status, i, outcome);
+        if (status == SS_ERR_TRANSPORT) /* peers may be gone */
+            ss_watchdog_give_up(context->dog);
         if (!survivable(status))
             return;
     }

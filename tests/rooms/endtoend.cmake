@@ -44,6 +44,9 @@ if(TARGET stepscale)
             COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 4 50)
         ss_e2e_test(kills_random TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/kills.py random 6)
+        # who was killed; 20 of each engine: tests/full/kills
+        ss_e2e_test(lost TIMEOUT 200
+            COMMAND ${SS_PYTHON} ${e2e}/lost.py 2)
         ss_e2e_test(kills_full TIMEOUT 3600 LABEL full
             COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/kills)
     endif()

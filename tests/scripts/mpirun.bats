@@ -194,6 +194,10 @@ codes() { # codes CODE MAKES: what stepscale-mpirun returns then
         [ "$status" = 13 ]
     done
     [[ $output == *"report r.h5.part"* ]]
+    # whoever reads the folder later hears of it
+    [ "$(cat r.h5.part/last-launcher.txt)" = "rank=-1
+why=launcher
+phase=mpirun ended with 205" ]
 }
 
 @test "last words: 13, whatever the launcher says; not those of a stop" {

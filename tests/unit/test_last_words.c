@@ -122,20 +122,27 @@ static void no_words(void **state)
     assert_int_equal(ss_last_words_write("/nonexistent", &in), SS_ERR_IO);
 }
 
+static struct ss_judgement judge(const struct ss_last_words *words, int n,
+                                 int world)
+{
+    const struct ss_evidence evidence = {words, n, world, NULL};
+    struct ss_judgement out;
+    ss_last_words_judge(&evidence, &out);
+    return out;
+}
+
 static void expect(const struct ss_last_words *words, int n, int world,
                    const char *sentence, int culprit)
 {
-    int culprits[4];
-    char got[512];
-    int blamed =
-        ss_last_words_judge(words, n, world, culprits, 4, got, sizeof(got));
-    assert_string_equal(got, sentence);
+    struct ss_judgement got = judge(words, n, world);
+    assert_string_equal(got.sentence, sentence);
+    assert_false(got.stopped);
     if (culprit < 0) {
-        assert_int_equal(blamed, 0);
+        assert_int_equal(got.n, 0);
         return;
     }
-    assert_int_equal(blamed, 1);
-    assert_int_equal(culprits[0], culprit);
+    assert_int_equal(got.n, 1);
+    assert_int_equal(got.culprit[0], culprit);
 }
 
 static void lost_rank(void **state)
@@ -213,14 +220,11 @@ static void only_peers_are_expected(void **state)
            "allreduce_4, call 7 of point 4",
            4);
     words[2].peer_first = words[2].peer_count = 0; /* a meeting of all */
-    int culprits[8];
-    char got[512];
-    assert_int_equal(
-        ss_last_words_judge(words, 3, 8, culprits, 8, got, sizeof(got)), 5);
+    assert_int_equal(judge(words, 3, 8).n, 5);
     words[0].peer_first = INT32_MAX - 1; /* a damaged file */
     words[0].peer_count = INT32_MAX;
     words[2].peer_first = -7, words[2].peer_count = 3;
-    (void)ss_last_words_judge(words, 3, 8, culprits, 8, got, sizeof(got));
+    (void)judge(words, 3, 8);
 }
 
 /* Rank 1 has not given up: it is no culprit where nobody waits for it, and
@@ -252,12 +256,91 @@ static void many_lost(void **state)
 {
     (void)state;
     const struct ss_last_words one = waiting(5, 2, 1);
-    int culprits[8];
-    char got[512];
-    assert_int_equal(
-        ss_last_words_judge(&one, 1, 100, culprits, 8, got, sizeof(got)), 8);
-    assert_non_null(strstr(got, "ranks 0, 1, 2, 3 and 95 more are lost"));
-    assert_int_equal(culprits[7], 8);
+    struct ss_judgement got = judge(&one, 1, 100);
+    assert_int_equal(got.n, 64);
+    assert_true(got.lost);
+    assert_non_null(
+        strstr(got.sentence, "ranks 0, 1, 2, 3 and 95 more are lost"));
+    assert_int_equal(got.culprit[7], 8);
+}
+
+static struct ss_last_words told(int rank, const char *gone)
+{
+    struct ss_last_words out = waiting(rank, 4, 7);
+    memset(out.why, 0, sizeof(out.why));
+    (void)ss_copy(out.why, sizeof(out.why), "SIGTERM");
+    (void)ss_copy(out.gone, sizeof(out.gone), gone);
+    return out;
+}
+
+/* Of four ranks 2 was killed; 0 was slow to speak and saw 3 killed as well,
+ * which had left its words. */
+static void a_process_that_ended(void **state)
+{
+    (void)state;
+    const struct ss_last_words words[] = {told(0, "2-3"), told(1, "2"),
+                                          told(3, "2")};
+    expect(words, 3, 4,
+           "rank 2 is lost: the process had ended while 3 other ranks stopped "
+           "in allreduce_4, call 7 of point 4",
+           2);
+    assert_true(judge(words, 3, 4).lost);
+    const struct ss_last_words odd[] = {told(0, "x,3"), told(1, "2-1"),
+                                        told(3, "9999999999,-4,1-")};
+    assert_true(judge(odd, 3, 4).stopped);
+    assert_int_equal(judge(odd, 3, 4).n, 0);
+    const struct ss_last_words two[] = {told(1, "0,2"), told(3, "2,0")};
+    struct ss_judgement both = judge(two, 2, 4);
+    assert_int_equal(both.n, 2);
+    assert_int_equal(both.culprit[0], 0);
+    assert_int_equal(both.culprit[1], 2);
+}
+
+/* Two ranks a node, and everybody was told to stop. */
+static void silence_under_an_order(void **state)
+{
+    (void)state;
+    static const int32_t node[] = {0, 0, 1, 1, 2, 2};
+    const struct ss_last_words words[] = {told(0, ""), told(1, ""), told(4, ""),
+                                          told(5, "")};
+    struct ss_evidence evidence = {words, 4, 6, node};
+    struct ss_judgement got;
+    ss_last_words_judge(&evidence, &got); /* node 1 is silent */
+    assert_true(got.lost);
+    assert_int_equal(got.n, 2);
+    assert_int_equal(got.culprit[0], 2);
+    assert_string_equal(got.sentence,
+                        "ranks 2, 3 are lost: no word from any rank of the "
+                        "node, while 4 other ranks said where they were when "
+                        "told to stop");
+    evidence.n = 3; /* 5 too, of a node where 4 spoke */
+    evidence.node = NULL;
+    ss_last_words_judge(&evidence, &got);
+    assert_true(got.stopped);
+    assert_false(got.lost);
+    assert_string_equal(got.sentence, "3 ranks left no words");
+}
+
+/* Nobody asked for the end, as the one who watched the launcher says. */
+static void a_launcher_that_ended(void **state)
+{
+    (void)state;
+    struct ss_last_words words[] = {
+        {.rank = -1, .why = SS_WHY_LAUNCHER, .phase = "mpirun ended with 137"},
+        told(0, ""),
+        told(1, "")};
+    expect(words, 3, 3,
+           "a rank was lost: mpirun ended with 137; rank 2 is without last "
+           "words",
+           2);
+    assert_true(judge(words, 3, 3).lost);
+    expect(words, 3, 2,
+           "a rank was lost: mpirun ended with 137, and nobody can say which",
+           -1);
+    expect(words, 1, 2,
+           "a rank was lost: mpirun ended with 137, and nobody can say which",
+           -1);
+    assert_true(judge(words, 1, 2).lost);
 }
 
 /* As they stand in a merged file: one text, a heading before each record. */
@@ -268,13 +351,15 @@ static void records_of_one_text_come_back(void **state)
     int n = -1;
     const char *text = "last-10.txt:\nrank=10\nhost=b\nin_collective=1\n"
                        "last-2.txt:\nrank=2\nhost=a\nop_name=fc1: x\n"
-                       "last-3.txt:\nhost=c\n";
+                       "last-3.txt:\nhost=c\n"
+                       "last-launcher.txt:\nrank=-1\nwhy=launcher\n";
     assert_int_equal(ss_last_words_parse(text, &words, &n), SS_OK);
-    assert_int_equal(n, 2); /* the third says no rank */
-    assert_int_equal(words[0].rank, 2);
-    assert_string_equal(words[0].op_name, "fc1: x");
-    assert_int_equal(words[1].rank, 10);
-    assert_int_equal(words[1].in_collective, 1);
+    assert_int_equal(n, 3); /* the third says no rank */
+    assert_int_equal(words[0].rank, -1);
+    assert_int_equal(words[1].rank, 2);
+    assert_string_equal(words[1].op_name, "fc1: x");
+    assert_int_equal(words[2].rank, 10);
+    assert_int_equal(words[2].in_collective, 1);
     ss_free(words);
     words = NULL;
     assert_int_equal(ss_last_words_parse("", &words, &n), SS_OK);
@@ -296,6 +381,9 @@ int main(void)
         cmocka_unit_test(only_peers_are_expected),
         cmocka_unit_test(asked_rank),
         cmocka_unit_test(many_lost),
+        cmocka_unit_test(a_process_that_ended),
+        cmocka_unit_test(silence_under_an_order),
+        cmocka_unit_test(a_launcher_that_ended),
     };
     return cmocka_run_group_tests_name("last_words", tests, NULL, NULL);
 }

@@ -3,11 +3,15 @@
  * Which variables are taken, how ranks are listed, and that a large world is
  * diffed in no time (a time limit is the test's own; none is asserted).
  */
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -156,6 +160,83 @@ static void a_large_world_is_diffed(void **state)
     ss_free(texts);
 }
 
+static void put_file(const char *folder, const char *name, const char *text)
+{
+    char path[256];
+    assert_true(ss_format(path, sizeof path, "%s/%s", folder, name));
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* A planted root, home and library folder. */
+static void files_of_nccl_are_told_apart_by_content(void **state)
+{
+    char root[] = "/tmp/ss-prov-XXXXXX", etc[64], home[64], named[64], path[64];
+    char *environment[] = {home, named, path, NULL};
+    char command[96];
+    struct ss_buf out;
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    ss_format(etc, sizeof etc, "%s/etc", root);
+    assert_int_equal(mkdir(etc, 0700), 0);
+    ss_format(home, sizeof home, "HOME=%s", root);
+    ss_format(named, sizeof named, "NCCL_CONF_FILE=%s/mine", root);
+    ss_format(path, sizeof path, "LD_LIBRARY_PATH=/nowhere::%s", root);
+    ss_buf_init(&out, 1 << 16);
+    assert_int_equal(ss_files_collect(root, environment, &out), SS_OK);
+    assert_string_equal(ss_buf_text(&out), "");
+    assert_int_equal(ss_files_collect(root, NULL, &out), SS_OK);
+    assert_string_equal(ss_buf_text(&out), "");
+    put_file(etc, "nccl.conf", "NCCL_DEBUG=INFO\n");
+    put_file(root, ".nccl.conf", "");
+    put_file(root, "mine", "NCCL_DEBUG=WARN\n");
+    put_file(root, "libnccl-net.so", "x");
+    put_file(root, "libnet.so", "x");
+    assert_int_equal(ss_files_collect(root, environment, &out), SS_OK);
+    ss_format(command, sizeof command, "(file) %s/libnccl-net.so=xxh64 ", root);
+    /* of "NCCL_DEBUG=INFO\n" and of nothing, by libxxhash through Python */
+    assert_non_null(strstr(ss_buf_text(&out), "(file) /etc/nccl.conf=xxh64 "
+                                              "927592d00b97492e, 16 bytes\n"));
+    assert_non_null(strstr(ss_buf_text(&out), "(file) ~/.nccl.conf=xxh64 "
+                                              "ef46db3751d8e999, 0 bytes\n"));
+    assert_non_null(strstr(ss_buf_text(&out), "(file) NCCL_CONF_FILE=xxh64 "
+                                              "67e2c660c2b4ffb1, 16 bytes\n"));
+    assert_non_null(strstr(ss_buf_text(&out), command));
+    assert_null(strstr(ss_buf_text(&out), "libnet"));
+    ss_buf_free(&out);
+    ss_format(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0); /* NOLINT(cert-env33-c) */
+}
+
+static int count_line(const char *text, const char *start)
+{
+    const char *at = strstr(text, start);
+    return at ? 1 + count_line(at + 1, start) : 0;
+}
+
+/* One that is opened now is there, once, by its real path. */
+static void libraries_are_named_with_path_and_build(void **state)
+{
+    struct ss_buf out;
+    (void)state;
+    void *opened = dlopen("libmpi.so.40", RTLD_LAZY);
+    if (!opened) {
+        skip();
+        return;
+    }
+    ss_buf_init(&out, 1 << 16);
+    assert_int_equal(ss_libraries_collect(&out), SS_OK);
+    const char *line = strstr(ss_buf_text(&out), "(library) libmpi.so.40=/");
+    assert_non_null(line);
+    assert_int_equal(count_line(ss_buf_text(&out), "(library) libmpi.so"), 1);
+    assert_true(strcspn(line, "\n") > 60);
+    assert_non_null(strstr(line, " build "));
+    ss_buf_free(&out);
+    dlclose(opened);
+}
+
 static void versions_name_what_is_in_the_process(void **state)
 {
     struct ss_variable_row *rows;
@@ -178,6 +259,8 @@ int main(void)
         cmocka_unit_test(long_values_keep_their_difference),
         cmocka_unit_test(a_long_rank_list_is_cut_visibly),
         cmocka_unit_test(a_large_world_is_diffed),
+        cmocka_unit_test(files_of_nccl_are_told_apart_by_content),
+        cmocka_unit_test(libraries_are_named_with_path_and_build),
         cmocka_unit_test(versions_name_what_is_in_the_process),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

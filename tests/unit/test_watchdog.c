@@ -46,7 +46,7 @@ static void quiet(void **state)
     struct ss_rt *rt;
     struct ss_watchdog *dog;
     assert_int_equal(ss_rt_solo_open(&rt), SS_OK);
-    struct ss_watchdog_args args = {.rt = rt, .nodes = 1};
+    struct ss_watchdog_args args = {.rt = rt};
     assert_int_equal(ss_watchdog_start(&args, &dog), SS_OK);
     assert_int_equal(atomic_load(&ss_watchdog_progress(dog)->collective), -1);
     for (int i = 0; i < 1000; i++) {
