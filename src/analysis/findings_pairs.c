@@ -63,6 +63,7 @@ static const char *interface_of(const struct links *l, int node)
             const struct ss_pair_row *row = &l->run->point[p].pair[i];
             if (row->decides && row->a == node &&
                 strcmp(row->transport, "not seen") != 0 &&
+                strcmp(row->transport, "unknown") != 0 &&
                 strcmp(row->transport, "memory") != 0)
                 return row->transport;
         }
@@ -228,10 +229,10 @@ static void say_flicker(struct links *l, const struct ss_flicker *flicker,
     spell_text(flicker, start, when, sizeof(when));
     ss_format(
         f->evidence, sizeof(f->evidence),
-        "%s%s%s: %d of %d batches of the soak were slow, %.1f times their "
-        "usual cost, in %d spells: %s after its start",
-        a, b[0] ? " - " : "", b, flicker->slow, flicker->samples,
-        flicker->factor, flicker->n_spells, when);
+        "%s%s%s: %d of %d meetings of the soak were slow, %.1f times their "
+        "usual cost, %.0f %% of the time, in %d spells: %s after its start",
+        a, b[0] ? " - " : "", b, flicker->slow, flicker->meetings,
+        flicker->factor, 100 * flicker->share, flicker->n_spells, when);
     ss_format(f->advice, sizeof(f->advice),
               "hold the times against switch logs and error counters of %s%s%s",
               a, b[0] ? " and " : "", b);

@@ -70,11 +70,11 @@ struct ss_spell {
 #define SS_SPELLS_MAX 16
 struct ss_flicker {
     int node, peer; /**< peer -1: whatever its partner */
-    double share;   /**< of its samples that are slow */
-    double factor;  /**< cost in slow samples over that in good ones */
+    double share;   /**< of the time between its first meeting and its last */
+    double factor;  /**< cost in slow meetings over the usual */
     double p;       /**< adjusted */
     double confidence;
-    int slow, samples;
+    int slow, meetings;
     int n_spells; /**< in which it was slow; the first SS_SPELLS_MAX kept */
     struct ss_spell spell[SS_SPELLS_MAX];
 };

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links that are slow at times: each batch is held against the usual cost of
- * its own pair, so that only change counts; then whoever is slow more often
- * than the rest of the cluster is named, with the times. A hiccup of the whole
- * cluster raises the rest as well and accuses nobody. Must not know hosts.
+ * Links that are slow at times: whoever is slow far more often than chance and
+ * than the rest of the cluster is named, with the times; then the rest is
+ * looked at without him. Must not know hosts.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/localise_soak.h"
@@ -14,233 +12,180 @@
 #include "base/random.h"
 #include "timing/stats.h"
 
-/** Slow batches below this number are an accident. */
-#define LEAST_SLOW 3
 #define MOST_NAMED 16
-/** A partner that holds so much of a node's slow batches is the reason. */
+/** A partner that holds so much of a node's slow meetings is the reason. */
 #define ONE_PARTNER 0.8
+/** A busy host has more hiccups than others; only resampling tells that it does
+ * not stand out. */
+#define LEAST_CONFIDENCE 0.9
+/** So many good meetings end a spell. */
+#define GOOD_END 2
 
-static bool touches(const struct ss_link_sample *v, int node, int peer)
-{
-    if (peer < 0)
-        return v->from == node || v->to == node;
-    return (v->from == node && v->to == peer) ||
-           (v->from == peer && v->to == node);
-}
-
-/** P(at least k of n) at rate p. */
-static double binomial_tail(int k, int n, double p)
-{
-    double sum = 0;
-
-    for (int i = k; i <= n; i++)
-        sum += exp(lgamma(n + 1.0) - lgamma(i + 1.0) - lgamma(n - i + 1.0) +
-                   i * log(p) + (n - i) * log1p(-p));
-    return sum < 1 ? sum : 1;
-}
-
-static void count(struct ss_soak *s)
-{
-    for (int i = 0; i < s->rule->nodes; i++)
-        s->slow_of[i] = s->all_of[i] = 0;
-    for (int i = 0; i < s->n; i++) {
-        if (s->gone[i])
-            continue;
-        s->all_of[s->v[i].from]++;
-        s->all_of[s->v[i].to]++;
-        /* both ways at once say more */
-        s->slow_of[s->v[i].from] += s->slow[i] + s->both[i];
-        s->slow_of[s->v[i].to] += s->slow[i] + s->both[i];
-    }
-}
-
-/** Who is slow most often? -1: nobody worth a word. */
-static int most_often(const struct ss_soak *s)
-{
-    int best = -1;
-    double share = 0;
-
-    for (int i = 0; i < s->rule->nodes; i++) {
-        double mine = s->all_of[i] ? (double)s->slow_of[i] / s->all_of[i] : 0;
-        if (s->slow_of[i] >= LEAST_SLOW && mine > share) {
-            share = mine;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/** The partner that holds most of a node's slow batches, if one does. */
-static int one_partner(struct ss_soak *s, int node)
+/** The partner that holds most of a node's slow meetings, if one does. */
+static int one_partner(struct ss_soak *s, const struct ss_suspicion *x)
 {
     int best = -1, most = 0, total = 0;
 
     for (int i = 0; i < s->rule->nodes; i++)
-        s->all_of[i] = 0;
-    for (int i = 0; i < s->n; i++)
-        if (!s->gone[i] && s->slow[i] && touches(&s->v[i], node, -1)) {
-            int peer = s->v[i].from == node ? s->v[i].to : s->v[i].from;
-            total++;
-            if (++s->all_of[peer] > most) {
-                most = s->all_of[peer];
-                best = peer;
-            }
+        s->scratch[i] = 0;
+    for (int i = s->first[x->node]; i < s->first[x->node + 1]; i++) {
+        const struct ss_meeting *m = &s->m[s->of_node[i]];
+        if (m->gone || ss_soak_is_slow(m, x) <= 0)
+            continue;
+        int peer = m->low == x->node ? m->high : m->low;
+        total++;
+        s->scratch[peer]++;
+        if (s->scratch[peer] > most) {
+            most = (int)s->scratch[peer];
+            best = peer;
         }
+    }
     return most >= ONE_PARTNER * total ? best : -1;
 }
 
-/** Slow and all batches of the accused, and of everybody else. */
+/** Slow and all meetings of the accused and of the others, per window. */
 struct tally {
-    int slow, all, both, meetings;
-};
-struct tallies {
-    struct tally its, others;
+    int slow, all, others, others_all;
 };
 
-static struct tallies tally_of(const struct ss_soak *s,
-                               const struct ss_flicker *f, const int *weight)
+static void fill_tallies(const struct ss_soak *s, const struct ss_suspicion *x,
+                         struct tally *tally)
 {
-    struct tallies t = {{0, 0, 0, 0}, {0, 0, 0, 0}};
-
+    memset(tally, 0, (size_t)s->n_windows * sizeof(*tally));
     for (int i = 0; i < s->n; i++) {
-        int w = weight ? weight[s->v[i].round % s->rounds] : 1;
-        if (s->gone[i])
+        struct tally *t = &tally[s->m[i].window];
+        int all, slow, is;
+        if (s->m[i].gone)
             continue;
-        struct tally *side =
-            touches(&s->v[i], f->node, f->peer) ? &t.its : &t.others;
-        bool once = s->v[i].from < s->v[i].to; /* a meeting has two ways */
-        side->slow += w * s->slow[i];
-        side->all += w;
-        side->both += once ? w * s->both[i] : 0;
-        side->meetings += once ? w * s->back[i] : 0;
+        ss_soak_kind(&s->m[i], x, &all, &slow);
+        is = ss_soak_is_slow(&s->m[i], x);
+        t->all += is >= 0;
+        t->slow += is > 0;
+        t->others_all += all - (is >= 0);
+        t->others += slow - (is > 0);
     }
-    return t;
 }
 
-/** Rate of the others, never 0. */
-static double rate(int slow, int all)
+/** The share of resampled windows in which it stands out as well. */
+static enum ss_status bootstrap(struct ss_soak *s, const struct ss_suspicion *x,
+                                double *confidence)
 {
-    return (slow + 1.0) / (all + 2.0);
-}
-
-/**
- * The better of two tests, both ways of a meeting being one observation: how
- * often one was slow (a fault in one direction), how often both were.
- */
-static double chance(const struct tallies *t)
-{
-    double one = binomial_tail((t->its.slow + 1) / 2, (t->its.all + 1) / 2,
-                               rate(t->others.slow, t->others.all));
-    double both = binomial_tail(t->its.both, t->its.meetings,
-                                rate(t->others.both, t->others.meetings));
-
-    return 2 * (one < both ? one : both);
-}
-
-/** Named again: slow often enough, and far more often than the others. */
-static bool says_same(const struct tallies *t)
-{
-    const struct tally *its = &t->its, *others = &t->others;
-
-    return (its->slow >= LEAST_SLOW &&
-            its->slow > 2 * its->all * rate(others->slow, others->all)) ||
-           (its->both > 1 &&
-            its->both >
-                2 * its->meetings * rate(others->both, others->meetings));
-}
-
-/** The share of resampled rounds that name it as well. */
-static enum ss_status bootstrap(struct ss_soak *s, struct ss_flicker *f)
-{
-    int *weight = ss_alloc((size_t)s->rounds, sizeof(*weight), "rounds");
+    struct tally *tally =
+        ss_alloc((size_t)s->n_windows, sizeof(*tally), "windows");
     struct ss_random random;
     int agreed = 0, total = s->rule->resamples;
 
-    if (!weight)
+    if (!tally)
         return SS_ERR_NO_MEMORY;
-    if ((double)total * s->n > 2e7)
-        total = 2e7 / s->n > 50 ? (int)(2e7 / s->n) : 50;
+    fill_tallies(s, x, tally);
     ss_random_seed(&random, s->rule->seed);
     for (int k = 0; k < total; k++) {
-        memset(weight, 0, (size_t)s->rounds * sizeof(*weight));
-        for (int i = 0; i < s->rounds; i++)
-            weight[ss_random_below(&random, (uint64_t)s->rounds)]++;
-        struct tallies t = tally_of(s, f, weight);
-        agreed += says_same(&t);
-    }
-    f->confidence = total > 0 ? (double)agreed / total : NAN;
-    ss_free(weight);
-    return SS_OK;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct ss_spell *x = a, *y = b;
-
-    return (x->from > y->from) - (x->from < y->from);
-}
-
-/** The accused's batches in time order; `to` says whether slow. */
-static enum ss_status find_spells(struct ss_soak *s, struct ss_flicker *f)
-{
-    struct ss_spell *at = ss_alloc((size_t)s->n, sizeof(*at), "spells");
-    bool open = false;
-    int n = 0, slow = 0;
-
-    if (!at)
-        return SS_ERR_NO_MEMORY;
-    for (int i = 0; i < s->n; i++)
-        if (!s->gone[i] && touches(&s->v[i], f->node, f->peer)) {
-            at[n++] = (struct ss_spell){s->v[i].when, s->slow[i]};
-            if (s->slow[i])
-                s->scratch[slow++] = s->over[i];
+        struct tally sum = {0, 0, 0, 0};
+        for (int i = 0; i < s->n_windows; i++) {
+            const struct tally *t =
+                &tally[ss_random_below(&random, (uint64_t)s->n_windows)];
+            sum.slow += t->slow;
+            sum.all += t->all;
+            sum.others += t->others;
+            sum.others_all += t->others_all;
         }
-    qsort(at, (size_t)n, sizeof(*at), by_time);
-    for (int i = 0; i < n; i++) {
-        if (at[i].to != 0 && !open)
-            if (f->n_spells++ < SS_SPELLS_MAX)
-                f->spell[f->n_spells - 1].from = at[i].from;
-        if (at[i].to != 0 && f->n_spells <= SS_SPELLS_MAX)
-            f->spell[f->n_spells - 1].to = at[i].from;
-        /* the two ways of a round follow each other: one good batch ends a
-         * spell only with the next */
-        open = at[i].to != 0 || (open && i + 1 < n && at[i + 1].to != 0);
+        agreed +=
+            ss_soak_stands_out(sum.slow, sum.all, sum.others, sum.others_all);
     }
-    f->factor = exp(ss_median(s->scratch, (size_t)slow));
-    ss_free(at);
+    *confidence = total > 0 ? (double)agreed / total : NAN;
+    ss_free(tally);
     return SS_OK;
+}
+
+/** Opens a spell, or goes on with it: slow from `from` until the accused's next
+ * meeting, at `to`. */
+static void extend(struct ss_flicker *f, bool open, double from, double to)
+{
+    if (!open && f->n_spells++ < SS_SPELLS_MAX)
+        f->spell[f->n_spells - 1].from = from;
+    if (f->n_spells <= SS_SPELLS_MAX)
+        f->spell[f->n_spells - 1].to = to;
+}
+
+static void find_spells(struct ss_soak *s, const struct ss_suspicion *x,
+                        struct ss_flicker *f)
+{
+    double begin = NAN, last = NAN, since = NAN, slow_time = 0;
+    int good = GOOD_END;
+
+    for (int i = s->first[x->node]; i < s->first[x->node + 1]; i++) {
+        const struct ss_meeting *m = &s->m[s->of_node[i]];
+        int is = m->gone ? -1 : ss_soak_is_slow(m, x);
+        if (is < 0)
+            continue;
+        if (!isnan(since)) { /* the one before was slow, until now */
+            extend(f, good < GOOD_END, since, m->when);
+            slow_time += m->when - since;
+            good = 0;
+        }
+        begin = isnan(begin) ? m->when : begin;
+        last = m->when;
+        since = is > 0 ? m->when : NAN;
+        good += is == 0;
+        f->meetings++;
+        f->slow += is > 0;
+    }
+    if (!isnan(since))
+        extend(f, good < GOOD_END, since, since);
+    f->share = last > begin ? slow_time / (last - begin) : 0;
+}
+
+/** Log of how much slower: median of the slow meetings. */
+static double effect_of(struct ss_soak *s, const struct ss_suspicion *x)
+{
+    size_t slow = 0;
+
+    for (int i = s->first[x->node]; i < s->first[x->node + 1]; i++) {
+        const struct ss_meeting *m = &s->m[s->of_node[i]];
+        if (!m->gone && ss_soak_is_slow(m, x) > 0)
+            s->scratch[slow++] = fmax(m->over[0], m->over[1]);
+    }
+    return ss_median(s->scratch, slow);
+}
+
+static void let_go(struct ss_soak *s, const struct ss_flicker *f)
+{
+    for (int i = s->first[f->node]; i < s->first[f->node + 1]; i++) {
+        struct ss_meeting *m = &s->m[s->of_node[i]];
+        if (f->peer < 0 || m->low == f->peer || m->high == f->peer)
+            m->gone = true;
+    }
 }
 
 /** Names one, if there is one; *more says so. */
 static enum ss_status name_one(struct ss_soak *s, bool *more)
 {
+    int tests;
+    struct ss_suspicion x = ss_soak_suspect(s, &tests);
     struct ss_flicker f = {.node = -1, .peer = -1};
 
     *more = false;
-    count(s);
-    f.node = most_often(s);
-    if (f.node < 0)
+    if (x.node < 0 || x.p * tests >= s->rule->family)
         return SS_OK;
-    f.peer = one_partner(s, f.node);
-    if (f.peer >= 0 && f.peer < f.node) {
-        int low = f.peer;
-        f.peer = f.node;
-        f.node = low;
-    }
-    struct tallies t = tally_of(s, &f, NULL);
-    int nodes = s->rule->nodes;
-    f.p = chance(&t) * (nodes + nodes * (nodes - 1) / 2.0);
-    f.slow = t.its.slow;
-    f.samples = t.its.all;
-    f.share = (double)t.its.slow / t.its.all;
-    if (f.p >= s->rule->family || t.its.slow < LEAST_SLOW || t.others.all == 0)
+    SS_TRY(bootstrap(s, &x, &f.confidence));
+    if (f.confidence < LEAST_CONFIDENCE)
         return SS_OK;
-    SS_TRY(bootstrap(s, &f));
-    SS_TRY(find_spells(s, &f));
-    for (int i = 0; i < s->n; i++)
-        s->gone[i] = s->gone[i] || touches(&s->v[i], f.node, f.peer);
-    s->out->v[s->out->n++] = f;
     *more = true;
+    f.node = x.node;
+    f.peer = x.peer >= 0 ? x.peer : one_partner(s, &x);
+    x.peer = f.peer;
+    f.p = x.p * tests;
+    double effect = effect_of(s, &x);
+    f.factor = exp(effect);
+    /* its spells are what looks like them, not each hiccup in between */
+    x.level = fmax(x.level, effect / 2);
+    find_spells(s, &x, &f);
+    let_go(s, &f);
+    if (f.peer >= 0 && f.peer < f.node) {
+        f.node = f.peer;
+        f.peer = x.node;
+    }
+    s->out->v[s->out->n++] = f;
     return SS_OK;
 }
 

@@ -13,6 +13,10 @@
 #include "store/store.h"
 
 #define SS_PROBE_LANES 3
+/** Timed batches of a direction: the first time that a pair meets, and later.
+ */
+#define SS_PROBE_SAMPLES 3
+#define SS_PROBE_QUICK_SAMPLES 2
 enum { SS_PASS_ALL, SS_PASS_SECOND, SS_PASS_SOAK, SS_PASSES };
 
 struct ss_probe {
@@ -37,6 +41,9 @@ struct ss_probe {
     uint64_t sizes[SS_MESSAGES_MAX];
     int n_sizes;
     int64_t budget_ns, started_ns, slice_ns;
+    size_t soak_message; /**< of a soak's batches, and how many */
+    int64_t soak_count;
+    char cut[160]; /**< what the budget had no time for; of the pass */
     struct ss_pair_rows rows;   /**< of the pass in work, this rank's */
     struct ss_net_snapshot net; /**< at its start, node leaders only */
     struct ss_point_data pass[SS_PASSES]; /**< gathered, rank 0 */

@@ -140,6 +140,7 @@ enum ss_status ss_probe_pass_begin(struct ss_probe *probe)
 {
     ss_free(probe->rows.row);
     probe->rows = (struct ss_pair_rows){0};
+    probe->cut[0] = '\0';
     ss_net_free(&probe->net);
     probe->net = (struct ss_net_snapshot){0};
     if (probe->place.local_rank != 0)
@@ -203,8 +204,8 @@ static enum ss_status note_cuts(struct ss_probe *probe, const char *note,
     char from[24], to[24];
 
     SS_TRY(ss_allreduce_all(probe->world, &cut, 1, SS_DT_I64, SS_RED_MIN));
-    ss_copy(meta->reason, sizeof(meta->reason), note);
-    if (cut == INT64_MAX || note[0])
+    ss_copy(meta->reason, sizeof(meta->reason), note[0] ? note : probe->cut);
+    if (cut == INT64_MAX || meta->reason[0])
         return SS_OK;
     ss_format(meta->reason, sizeof(meta->reason),
               "messages of %s were cut to as little as %s, so that a batch "

@@ -7,29 +7,21 @@
  */
 #include "probe/pair.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/agree.h"
 #include "config/config.h"
-#include "health/net_counters.h"
+#include "probe/pair_words.h"
 #include "timing/stats.h"
 
-enum op { OP_END, OP_PING, OP_SEND, OP_RECV, OP_BOTH, OP_MARK, OP_SEEN };
-enum { PINGS_LEAST = 10, PING_BATCHES = 5, SAMPLES_MAX = 16 };
+enum { PINGS_LEAST = 10, PING_BATCHES = 5, QUICK_PINGS = 3 };
+enum { SAMPLES_MAX = 16 };
 #define BATCH_LEAST_NS (1 * SS_NS_PER_MS)
 #define BATCH_MOST_NS (SS_NS_PER_S / 2)
 #define FIRST_BYTES ((size_t)64 << 10)
-
-/** All that is said besides data. */
-struct word {
-    int32_t op, pad;
-    int64_t bytes, count;
-    uint64_t counted; /**< bytes that left the busiest interface */
-    char interface[40];
-};
+/** Shapers and buffers let a quarter of a megabyte through at once. */
+#define LEAD_IN_BYTES ((int64_t)384 << 10)
 
 struct meeting {
     struct ss_lane *lane;
@@ -40,70 +32,6 @@ struct meeting {
     double latency_ns; /**< half a round trip */
     uint64_t moved;    /**< payload since the mark, one way */
 };
-
-static enum ss_status move(struct ss_lane *lane, int sends, int recvs,
-                           size_t bytes, int64_t count)
-{
-    const struct ss_lane_ops *ops = lane->ops;
-
-    for (int64_t i = 0; i < count + SS_LANE_SLOTS; i++) {
-        int slot = (int)(i % SS_LANE_SLOTS);
-        if (i >= SS_LANE_SLOTS && recvs)
-            SS_TRY(ops->wait_recv(lane, slot));
-        if (i >= SS_LANE_SLOTS && sends)
-            SS_TRY(ops->wait_send(lane, slot));
-        if (i < count && recvs)
-            SS_TRY(ops->recv(lane, bytes, slot));
-        if (i < count && sends)
-            SS_TRY(ops->send(lane, bytes, slot));
-    }
-    return sends ? ops->flush(lane) : SS_OK;
-}
-
-static enum ss_status ping(struct ss_lane *lane, int first, size_t bytes,
-                           int64_t count)
-{
-    const struct ss_lane_ops *ops = lane->ops;
-
-    for (int64_t i = 0; i < count; i++) {
-        SS_TRY(ops->recv(lane, bytes, 0));
-        if (first) {
-            SS_TRY(ops->send(lane, bytes, 0));
-            SS_TRY(ops->wait_send(lane, 0));
-            SS_TRY(ops->wait_recv(lane, 0));
-        } else {
-            SS_TRY(ops->wait_recv(lane, 0));
-            SS_TRY(ops->send(lane, bytes, 0));
-            SS_TRY(ops->wait_send(lane, 0));
-        }
-    }
-    return SS_OK;
-}
-
-/** What left the busiest interface since the mark. */
-static void see(const char *root, const struct ss_net_snapshot *before,
-                struct word *word)
-{
-    struct ss_net_snapshot after = {0}, delta = {0};
-
-    if (ss_net_read(root, &after) == SS_OK &&
-        ss_net_delta(before, &after, &delta) == SS_OK)
-        for (int i = 0; i < delta.n; i++)
-            if (delta.row[i].tx_bytes > word->counted) {
-                word->counted = delta.row[i].tx_bytes;
-                ss_format(word->interface, sizeof(word->interface), "%s",
-                          delta.row[i].interface);
-            }
-    ss_net_free(&after);
-    ss_net_free(&delta);
-}
-
-static void mark(const char *root, struct ss_net_snapshot *before)
-{
-    ss_net_free(before);
-    if (ss_net_read(root, before) != SS_OK)
-        *before = (struct ss_net_snapshot){0}; /* no evidence, no error */
-}
 
 /** The leader's part of one batch, in ns. */
 static enum ss_status batch(struct meeting *m, enum op op, size_t bytes,
@@ -116,9 +44,9 @@ static enum ss_status batch(struct meeting *m, enum op op, size_t bytes,
 
     SS_TRY(lane->ops->tell(lane, &word, sizeof(word)));
     if (op == OP_PING)
-        SS_TRY(ping(lane, 1, bytes, count));
+        SS_TRY(ss_pair_ping(lane, 1, bytes, count));
     else
-        SS_TRY(move(lane, op != OP_RECV, op != OP_SEND, bytes, count));
+        SS_TRY(ss_pair_move(lane, op != OP_RECV, op != OP_SEND, bytes, count));
     SS_TRY(lane->ops->hear(lane, &word, sizeof(word)));
     double whole = (double)(ss_clock_ns() - start);
     double trip = 2 * m->latency_ns;
@@ -144,6 +72,15 @@ static enum ss_status add_row(struct ss_pair_rows *rows,
     return SS_OK;
 }
 
+static double least_of(const double *v, int n)
+{
+    double least = v[0];
+
+    for (int i = 1; i < n; i++)
+        least = v[i] < least ? v[i] : least;
+    return least;
+}
+
 static enum ss_status measure_latency(struct meeting *m, size_t bytes)
 {
     double v[PING_BATCHES], ns = 0;
@@ -164,17 +101,17 @@ static enum ss_status measure_latency(struct meeting *m, size_t bytes)
     row.messages = count * PING_BATCHES;
     ss_copy(row.direction, sizeof(row.direction), "latency");
     ss_copy(row.transport, sizeof(row.transport), "unknown");
-    m->latency_ns = row.duration_ns;
+    m->latency_ns = least_of(v, PING_BATCHES); /* to subtract: undisturbed */
     return add_row(m->rows, &row);
 }
 
 static int64_t limit_of(const struct meeting *m)
 {
-    int64_t quarter = m->plan->slice_ns / (1 + m->plan->samples);
+    int64_t share = m->plan->slice_ns / (1 + m->plan->samples);
 
-    if (quarter < BATCH_LEAST_NS)
+    if (share < BATCH_LEAST_NS)
         return BATCH_LEAST_NS;
-    return quarter < BATCH_MOST_NS ? quarter : BATCH_MOST_NS;
+    return share < BATCH_MOST_NS ? share : BATCH_MOST_NS;
 }
 
 static int64_t count_for(double ns_each, int64_t limit)
@@ -182,6 +119,25 @@ static int64_t count_for(double ns_each, int64_t limit)
     double n = (double)limit / (ns_each > 1 ? ns_each : 1);
 
     return n < 1 ? 1 : n > 1e6 ? 1000000 : (int64_t)n;
+}
+
+/** A batch that is not timed; it also tells how many messages fit. */
+static enum ss_status lead_in(struct meeting *m, enum op op, size_t bytes,
+                              int64_t count, double *ns_each)
+{
+    /* where the cost of one is not known, the count was given */
+    int64_t most =
+        *ns_each > 0 ? count_for(*ns_each, BATCH_MOST_NS) : INT64_MAX;
+    int64_t least = (LEAD_IN_BYTES + (int64_t)bytes - 1) / (int64_t)bytes;
+    double ns = 0;
+
+    if (least > most)
+        least = most;
+    if (count < least)
+        count = least;
+    SS_TRY(batch(m, op, bytes, count, &ns));
+    *ns_each = ns / (double)count;
+    return SS_OK;
 }
 
 /** The largest message up to `want` that a batch has time for, and how many;
@@ -193,6 +149,11 @@ static enum ss_status warm_up(struct meeting *m, enum op op, size_t want,
     size_t size = want < FIRST_BYTES ? want : FIRST_BYTES;
     double ns = 0;
 
+    if (m->plan->message > 0) {
+        *bytes = m->plan->message < want ? m->plan->message : want;
+        *count = m->plan->count;
+        return lead_in(m, op, *bytes, *count, &ns);
+    }
     for (;;) {
         SS_TRY(batch(m, op, size, 1, &ns));
         if (size >= want || 4 * ns > (double)limit)
@@ -200,9 +161,8 @@ static enum ss_status warm_up(struct meeting *m, enum op op, size_t want,
         size = 4 * size < want ? 4 * size : want;
     }
     *bytes = size;
+    SS_TRY(lead_in(m, op, size, count_for(ns, limit), &ns));
     *count = count_for(ns, limit);
-    SS_TRY(batch(m, op, size, *count, &ns));
-    *count = count_for(ns / (double)*count, limit);
     return SS_OK;
 }
 
@@ -229,6 +189,15 @@ static void orient(enum op op, struct ss_pair_row *row)
     row->rank_b = common.rank_a;
 }
 
+static enum ss_status begin_look(struct meeting *m)
+{
+    struct word word = {.op = OP_MARK};
+
+    ss_pair_mark(m->net_root, &m->before);
+    SS_TRY(m->lane->ops->tell(m->lane, &word, sizeof(word)));
+    return m->lane->ops->hear(m->lane, &word, sizeof(word));
+}
+
 /** The sender's counters since the mark. */
 static enum ss_status look(struct meeting *m, enum op op, struct word *seen)
 {
@@ -241,24 +210,23 @@ static enum ss_status look(struct meeting *m, enum op op, struct word *seen)
     if (op == OP_RECV)
         return SS_OK;
     *seen = (struct word){.op = OP_SEEN};
-    see(m->net_root, &m->before, seen);
+    ss_pair_see(m->net_root, &m->before, seen);
     return SS_OK;
 }
 
 static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
                                   bool decides)
 {
-    struct word word = {.op = OP_MARK};
+    struct word seen = {.op = OP_SEEN};
     struct ss_pair_row row = m->rows->common;
     double ns[SAMPLES_MAX] = {0};
     int64_t count = 0, start[SAMPLES_MAX] = {0};
     size_t bytes = 0;
     int done = 0;
 
-    mark(m->net_root, &m->before);
     m->moved = 0;
-    SS_TRY(m->lane->ops->tell(m->lane, &word, sizeof(word)));
-    SS_TRY(m->lane->ops->hear(m->lane, &word, sizeof(word)));
+    if (!m->plan->quick)
+        SS_TRY(begin_look(m));
     SS_TRY(warm_up(m, op, want, &bytes, &count));
     if (decides && bytes < want &&
         (m->rows->cut_bytes == 0 || bytes < m->rows->cut_bytes))
@@ -267,14 +235,16 @@ static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
         start[done] = ss_clock_wall_ns();
         SS_TRY(batch(m, op, bytes, count, &ns[done]));
     }
-    SS_TRY(look(m, op, &word));
+    if (!m->plan->quick)
+        SS_TRY(look(m, op, &seen));
     orient(op, &row);
     row.bytes = (int64_t)bytes;
     row.messages = count;
     row.decides = decides && op != OP_BOTH;
-    row.counted_bytes = word.counted;
+    row.counted_bytes = seen.counted;
     row.moved_bytes = m->moved;
-    ss_copy(row.transport, sizeof(row.transport), transport_of(m, &word));
+    ss_copy(row.transport, sizeof(row.transport),
+            m->plan->quick ? "unknown" : transport_of(m, &seen));
     for (int i = 0; i < done; i++) {
         row.sample = i;
         row.start_ns = start[i];
@@ -298,11 +268,15 @@ static enum ss_status measure_ways(struct meeting *m, size_t bytes, bool last)
 static enum ss_status measure(struct meeting *m)
 {
     const struct ss_pair_plan *plan = m->plan;
-    double unused;
+    enum op op = m->lane->ops->one_sided ? OP_BOTH : OP_PING;
+    double ns[QUICK_PINGS];
 
-    /* the first message connects */
-    SS_TRY(
-        batch(m, m->lane->ops->one_sided ? OP_BOTH : OP_PING, 8, 2, &unused));
+    SS_TRY(batch(m, op, 8, 2, ns)); /* the first message connects */
+    if (plan->quick && op == OP_PING) {
+        for (int i = 0; i < QUICK_PINGS; i++)
+            SS_TRY(batch(m, op, 8, 2, &ns[i]));
+        m->latency_ns = least_of(ns, QUICK_PINGS) / 4;
+    }
     for (int i = 0; i < plan->n_sizes; i++) {
         size_t bytes = plan->sizes[i];
         bool last = i + 1 == plan->n_sizes;
@@ -334,40 +308,4 @@ enum ss_status ss_pair_lead(struct ss_lane *lane,
     if (status != SS_OK)
         return status;
     return lane->ops->tell(lane, &word, sizeof(word));
-}
-
-static enum ss_status obey(struct ss_lane *lane, const struct word *word)
-{
-    size_t bytes = (size_t)word->bytes;
-
-    if (word->bytes < 0 || bytes > lane->slot_bytes || word->count < 0)
-        return ss_fail(SS_ERR_INTERNAL, "a pair's command of %lld bytes",
-                       (long long)word->bytes);
-    if (word->op == OP_PING)
-        return ping(lane, 0, bytes, word->count);
-    return move(lane, word->op != OP_SEND, word->op != OP_RECV, bytes,
-                word->count);
-}
-
-enum ss_status ss_pair_follow(struct ss_lane *lane, const char *net_root)
-{
-    struct ss_net_snapshot before = {0};
-    enum ss_status status = SS_OK;
-
-    while (status == SS_OK) {
-        struct word word, answer = {.op = OP_END};
-        status = lane->ops->hear(lane, &word, sizeof(word));
-        if (status != SS_OK || word.op == OP_END)
-            break;
-        if (word.op == OP_MARK)
-            mark(net_root, &before);
-        else if (word.op == OP_SEEN)
-            see(net_root, &before, &answer);
-        else
-            status = obey(lane, &word);
-        if (status == SS_OK)
-            status = lane->ops->tell(lane, &answer, sizeof(answer));
-    }
-    ss_net_free(&before);
-    return status;
 }

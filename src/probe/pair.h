@@ -11,7 +11,9 @@ struct ss_pair_plan {
     int n_sizes;
     int64_t slice_ns; /**< for one direction of one size */
     int samples;      /**< batches of a direction */
-    bool quick;       /**< no latency, nothing both ways: a soak */
+    bool quick;       /**< one way of the largest size only, no counters */
+    size_t message;   /**< of a batch, and how many; 0: found by growing */
+    int64_t count;
 };
 
 /** Where rows go: their common columns are set by the caller. */

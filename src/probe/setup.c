@@ -59,7 +59,6 @@ static enum ss_status choose_ends(struct ss_probe *probe)
                        probe->by_node ? "nodes" : "ranks");
     probe->rounds =
         ss_tournament_rounds(probe->n, (long)probe->config->probe_rounds);
-    probe->total = probe->rounds * ss_tournament_repeats(probe->rounds);
     return ss_config_messages(probe->config->probe_sizes, probe->sizes,
                               SS_MESSAGES_MAX, &probe->n_sizes);
 }
@@ -111,19 +110,22 @@ static int64_t whole_budget(const struct ss_probe *probe)
 
 static void share_time(struct ss_probe *probe)
 {
-    const int64_t least = 4 * SS_NS_PER_MS;
-    int64_t large = 0;
+    const int64_t least = 1 * SS_NS_PER_MS, most = SS_NS_PER_S / 2;
+    int64_t batch;
+    int large = 0;
 
     for (int i = 0; i < probe->n_sizes; i++)
         large += probe->sizes[i] > SS_MESSAGE_SMALL;
-    /* a third of the budget for the tournament; one way, the other, both */
-    int64_t pair = probe->budget_ns / (INT64_C(3) * probe->total);
     SS_ASSERT(large > 0);
-    probe->slice_ns = pair / (3 * large * probe->n_lanes);
-    if (probe->slice_ns < least)
-        probe->slice_ns = least;
-    if (probe->slice_ns > 2 * SS_NS_PER_S)
-        probe->slice_ns = 2 * SS_NS_PER_S;
+    /* a third of the budget for the tournament; one way, the other, both; two
+     * batches' time to find the size and to warm up */
+    int laps = ss_tournament_laps(
+        probe->rounds, probe->budget_ns / (INT64_C(3) * probe->rounds),
+        3 * large * probe->n_lanes * (SS_PROBE_SAMPLES + 2),
+        2 * (SS_PROBE_QUICK_SAMPLES + 2), &batch);
+    probe->total = probe->rounds * laps;
+    batch = batch < least ? least : batch < most ? batch : most;
+    probe->slice_ns = (1 + SS_PROBE_SAMPLES) * batch;
 }
 
 enum ss_status ss_probe_open_all(struct ss_rt *rt,

@@ -5,6 +5,12 @@
  */
 #include "probe/tournament.h"
 
+#include "base/clock.h"
+
+enum { LAPS_MOST = 5 };
+/** Shorter batches say little on a busy host. */
+#define BATCH_GOOD_NS (15 * SS_NS_PER_MS)
+
 int ss_tournament_rounds(int n, long asked)
 {
     int all = n % 2 ? n : n - 1;
@@ -25,6 +31,19 @@ int ss_tournament_rounds(int n, long asked)
 int ss_tournament_repeats(int rounds)
 {
     return rounds > 0 && rounds < 6 ? (9 + rounds - 1) / rounds : 1;
+}
+
+int ss_tournament_laps(int rounds, int64_t pair_ns, int first, int later,
+                       int64_t *batch_ns)
+{
+    int least = ss_tournament_repeats(rounds);
+    int laps = least > LAPS_MOST ? least : LAPS_MOST;
+
+    for (;; laps--) {
+        *batch_ns = pair_ns / (first + (laps - 1) * later);
+        if (*batch_ns >= BATCH_GOOD_NS || laps <= least)
+            return laps;
+    }
 }
 
 void ss_tournament_match(int n, int round, int *partner)

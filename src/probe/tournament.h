@@ -3,6 +3,7 @@
 #define SS_PROBE_TOURNAMENT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * Who meets whom. Pure: every rank computes the same from the same numbers. A
@@ -15,6 +16,14 @@ int ss_tournament_rounds(int n, long asked);
 /** Worlds of under 6 rounds play them again, so that there are at least 9: how
  * many times. */
 int ss_tournament_repeats(int rounds);
+/**
+ * How often to play all rounds, and the time of a batch, when a pair may take
+ * `pair_ns` in all and `first` batches the first time, `later` each other time.
+ * What disturbs a host lasts, so pairs that are seen at several times are worth
+ * more than long batches.
+ */
+int ss_tournament_laps(int rounds, int64_t pair_ns, int first, int later,
+                       int64_t *batch_ns);
 /** Round-robin by the circle method; any round >= 0. */
 void ss_tournament_match(int n, int round, int *partner);
 

@@ -224,7 +224,7 @@ static void slow_at_times_comes_with_its_times(void **state)
     assert_int_equal(f->kind, SS_INTERMITTENT_LINK);
     assert_string_equal(f->node, "n3");
     assert_true(f->confidence > 0.95);
-    assert_non_null(strstr(f->evidence, "in 4 spells: 0.0-0.4 s, 5.0-5.4 s"));
+    assert_non_null(strstr(f->evidence, "in 4 spells: 0.0-0.5 s, 5.0-5.5 s"));
     done();
 }
 

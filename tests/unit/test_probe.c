@@ -61,6 +61,21 @@ static void rounds_grow_with_the_logarithm(void **state)
     assert_int_equal(ss_tournament_repeats(7), 1);
 }
 
+/* a pair that has time comes back later; batches stay long enough to tell */
+static void more_time_is_more_meetings(void **state)
+{
+    int64_t batch;
+    (void)state;
+    /* 60 s, 8 nodes, 3 libraries: 2.857 s a pair */
+    assert_int_equal(ss_tournament_laps(7, 2857142857, 45, 8, &batch), 5);
+    assert_int_equal(batch, 2857142857 / 77);
+    assert_int_equal(ss_tournament_laps(7, 428571428, 15, 8, &batch), 2);
+    assert_int_equal(batch, 428571428 / 23);
+    assert_int_equal(ss_tournament_laps(7, 1000000, 15, 8, &batch), 1);
+    /* two nodes meet 9 times, whatever the time */
+    assert_int_equal(ss_tournament_laps(1, 1000000, 15, 8, &batch), 9);
+}
+
 static void suspects_meet_the_good_and_paths_meet_again(void **state)
 {
     bool suspect[9] = {[2] = true, [5] = true, [6] = true};
@@ -138,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_meets_everybody_once),
         cmocka_unit_test(rounds_grow_with_the_logarithm),
+        cmocka_unit_test(more_time_is_more_meetings),
         cmocka_unit_test(suspects_meet_the_good_and_paths_meet_again),
         cmocka_unit_test(nodes_are_paired_and_their_other_ranks_wait),
         cmocka_unit_test(a_soak_goes_on_for_its_time),
