@@ -14,30 +14,47 @@
 #include "cluster/watchdog.h"
 
 #define MARKER "last-call.tmp"
+#define OVER "last-call-over.tmp"
 
-void ss_last_call_make(const char *folder)
+static void make(const char *folder, const char *name)
 {
     char path[4200];
     int fd;
-    if (!ss_format(path, sizeof(path), "%s/" MARKER, folder))
+    if (!ss_format(path, sizeof(path), "%s/%s", folder, name))
         return;
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd >= 0)
         close(fd);
 }
 
-bool ss_last_call_heard(const char *folder)
+static bool is_there(const char *folder, const char *name)
 {
     char path[4200];
-    return ss_format(path, sizeof(path), "%s/" MARKER, folder) &&
+    return ss_format(path, sizeof(path), "%s/%s", folder, name) &&
            access(path, F_OK) == 0;
 }
 
-/* After the judgement nobody is asked any more: a stopped rank that the
- * launcher wakes to end it would speak too late. */
+void ss_last_call_make(const char *folder)
+{
+    make(folder, MARKER);
+}
+
+bool ss_last_call_heard(const char *folder)
+{
+    return is_there(folder, MARKER);
+}
+
+bool ss_last_call_over(const char *folder)
+{
+    return is_there(folder, OVER);
+}
+
+/* After the judgement nobody is asked any more, or heard: a stopped rank that
+ * the launcher wakes to end it would speak too late, and look alive. */
 static void end_call(const char *folder)
 {
     char path[4200];
+    make(folder, OVER);
     if (ss_format(path, sizeof(path), "%s/" MARKER, folder))
         (void)unlink(path);
 }
@@ -74,6 +91,8 @@ bool ss_last_call_conclude(const char *folder, const char *run_id, int rank,
 {
     struct ss_last_words *words = NULL;
     int n = 0;
+    if (folder[0] && ss_last_call_over(folder))
+        return false;
     if (folder[0] && ss_last_words_read(folder, &words, &n) == SS_OK)
         n = keep_ours(run_id, words, n);
     bool lowest = lowest_judge(words, n) >= rank;

@@ -113,6 +113,8 @@ enum ss_status ss_last_words_write(const char *folder,
 {
     char path[4096], aside[4096];
     struct ss_buf buf;
+    if (ss_last_call_over(folder))
+        return SS_OK;
     if (!ss_format(path, sizeof(path), "%s/last-%d.txt", folder, words->rank) ||
         !ss_format(aside, sizeof(aside), "%s/last-%d.tmp", folder, words->rank))
         return ss_fail(SS_ERR_IO, "the path of folder %.100s is too long",

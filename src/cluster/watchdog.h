@@ -130,6 +130,8 @@ bool ss_last_words_asked(const struct ss_last_words *words);
 /** Asks all ranks that stand still for their words. */
 void ss_last_call_make(const char *folder);
 bool ss_last_call_heard(const char *folder);
+/** Judged: words that come now are not written. */
+bool ss_last_call_over(const char *folder);
 /** Reads the words; the lowest rank that gave up judges and says so. True when
  * this is that rank. */
 bool ss_last_call_conclude(const char *folder, const char *run_id, int rank,

@@ -238,7 +238,7 @@ static bool is_unfinished(const char *name)
 static int is_leftover(const struct dirent *entry)
 {
     return is_last_words(entry->d_name) || is_unfinished(entry->d_name) ||
-           strcmp(entry->d_name, "last-call.tmp") == 0;
+           strncmp(entry->d_name, "last-call", 9) == 0;
 }
 
 void ss_part_tidy(const char *folder)

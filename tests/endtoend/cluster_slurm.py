@@ -40,7 +40,7 @@ class Slurm(unittest.TestCase):
             skip("no virtual hosts here")
         cls.addClassCleanup(cls.down)
         started = subprocess.run([VCLUSTER, "slurm"], capture_output=True,
-                                 text=True, timeout=90)
+                                 text=True, timeout=180)
         if started.returncode != 0:
             sys.exit("Slurm does not start: " + started.stderr)
         os.environ.update(
@@ -49,7 +49,7 @@ class Slurm(unittest.TestCase):
             OMPI_MCA_pml="ob1", OMPI_MCA_btl="tcp,self",
             OMPI_MCA_btl_tcp_if_include="eth0",
             OMPI_MCA_oob_tcp_if_include="eth0",
-            OMPI_MCA_mpi_yield_when_idle="1",
+            OMPI_MCA_mpi_yield_when_idle="1", SLURM_PMIX_FENCE="tree",
             OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
             STEPSCALE=e2e.PROGRAM, STEPSCALE_SHARE=ROOT)
 
@@ -63,7 +63,7 @@ class Slurm(unittest.TestCase):
             except OSError:
                 pass
 
-    def on_n1(self, *words, limit=90, code=0):
+    def on_n1(self, *words, limit=200, code=0):
         done = subprocess.run([VCLUSTER, "run", "n1", *words], text=True,
                               capture_output=True, timeout=limit,
                               cwd=self.folder)
@@ -82,8 +82,11 @@ class Slurm(unittest.TestCase):
         return f"{self.folder}/{name}.h5"
 
     def said(self, name):
-        with open(f"{self.folder}/{name}.out") as file:
-            return file.read()
+        try:
+            with open(f"{self.folder}/{name}.out") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
 
     def points(self, name):
         """What must not depend on the launcher."""
@@ -94,26 +97,31 @@ class Slurm(unittest.TestCase):
                  p["efficiency"], p["transfer_ms"], p["status"])
                 for p in result["points"]]
 
-    def middle(self, name):
-        self.assertTrue(e2e.wait_for(lambda: len(
-            e2e.finished_parts(self.out(name) + ".part")) >= 2),
-            "no point in time")
+    def middle(self, name, job):
+        """Waits for two points of a job that must not be over by then."""
+        part = self.out(name) + ".part"
+        until = time.monotonic() + 120
+        while len(e2e.finished_parts(part)) < 2:
+            self.assertTrue(self.is_alive(job), self.said(name))
+            self.assertLess(time.monotonic(), until, "no point in time")
+            time.sleep(0.1)
+
+    def is_alive(self, job):
+        shown = self.on_n1("scontrol", "show", "job", job)
+        return any(f"JobState={state}" in shown for state in
+                   ("RUNNING", "COMPLETING", "PENDING", "CONFIGURING"))
 
     def ended(self, job, limit):
         """The exit code of a batch job, once it is over."""
-        until = time.monotonic() + limit
-        while time.monotonic() < until:
-            shown = self.on_n1("scontrol", "show", "job", job)
-            if not any(s in shown for s in ("=RUNNING", "=COMPLETING",
-                                            "=PENDING")):
-                return int(shown.split("ExitCode=")[1].split(":")[0])
-            time.sleep(0.5)
-        self.fail(f"job {job} is not over in {limit} s")
+        self.assertTrue(e2e.wait_for(lambda: not self.is_alive(job), limit),
+                        f"job {job} is not over in {limit} s")
+        shown = self.on_n1("scontrol", "show", "job", job)
+        return int(shown.split("ExitCode=")[1].split(":")[0])
 
     def test_three_ways_give_the_same_points(self):
         self.sbatch("batch", BATCH, *e2e.SMALL, "--out", self.out("batch"))
         self.on_n1("srun", "--nodes=4", "--ntasks-per-node=1", "--mpi=pmix",
-                   e2e.PROGRAM, "run", *e2e.SMALL, "--out", self.out("srun"))
+                   "--kill-on-bad-exit=1", e2e.PROGRAM, "run", *e2e.SMALL, "--out", self.out("srun"))
         with open(self.folder + "/job.sh", "w") as file:
             file.write(f'#!/bin/bash\nexec {ROOT}/launch/stepscale-mpirun '
                        '"$@"\n')
@@ -135,20 +143,20 @@ class Slurm(unittest.TestCase):
     def test_scancel(self):
         job = self.sbatch("cancel", BATCH, *e2e.PACED, "--out",
                           self.out("cancel"), wait=False)
-        self.middle("cancel")
+        self.middle("cancel", job)
         self.on_n1("scancel", job)
-        self.stopped("cancel", self.ended(job, 40))
+        self.stopped("cancel", self.ended(job, 120))
 
     def test_a_killed_task(self):
         """Code 13, from the batch file; a plain srun would say 137."""
         job = self.sbatch("killed", BATCH, *e2e.PACED, "--out",
                           self.out("killed"), wait=False)
-        self.middle("killed")
+        self.middle("killed", job)
         mine = [pid for pid in os.listdir("/proc") if pid.isdigit()
                 and self.is_rank(pid, "2", self.out("killed"))]
         self.assertEqual(len(mine), 1)
         os.kill(int(mine[0]), 9)
-        self.assertEqual(self.ended(job, 40), 13, self.said("killed"))
+        self.assertEqual(self.ended(job, 120), 13, self.said("killed"))
         self.assertGreater(len(e2e.report(
             self.out("killed") + ".part")["points"]), 1)
 
@@ -187,7 +195,7 @@ class Slurm(unittest.TestCase):
                           "measure.min_blocks=40", "measure.max_blocks=40",
                           "--out", self.out("limit"), wait=False,
                           time_limit="1")
-        self.stopped("limit", self.ended(job, 120))
+        self.stopped("limit", self.ended(job, 240))
 
 
 if __name__ == "__main__":

@@ -60,15 +60,14 @@ if(TARGET stepscale)
                 ${CMAKE_BINARY_DIR}/mpich $<TARGET_FILE:stepscale>)
     endif()
     if(SS_PYTHON)
-        # real Slurm and lost hosts: tests/run --full cluster
-        ss_e2e_test(cluster_slurm TIMEOUT 300
+        # a real Slurm, and every way in which a job can end
+        ss_e2e_test(cluster_slurm TIMEOUT 400
             COMMAND ${SS_PYTHON} ${e2e}/cluster_slurm.py)
-        ss_e2e_test(cluster_ends TIMEOUT 200
-            COMMAND ${SS_PYTHON} ${e2e}/cluster_ends.py Ends.test_a_lost_host
-                Ends.test_a_cut_link Ends.test_a_stop)
+        ss_e2e_test(cluster_ends TIMEOUT 400
+            COMMAND ${SS_PYTHON} ${e2e}/cluster_ends.py --jobs 4 each)
         set_tests_properties(e2e_cluster_slurm e2e_cluster_ends PROPERTIES
-            LABELS "full;cluster")
-        ss_e2e_test(cluster_full TIMEOUT 1800 LABEL full
+            LABELS "e2e;cluster")
+        ss_e2e_test(cluster_full TIMEOUT 3600 LABEL full
             COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/cluster)
     endif()
 endif()

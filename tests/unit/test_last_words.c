@@ -367,9 +367,29 @@ static void records_of_one_text_come_back(void **state)
     ss_free(words);
 }
 
+static void no_words_after_the_judgement(void **state)
+{
+    (void)state;
+    struct ss_last_words first = waiting(1, 1, 1), late = waiting(0, 1, 1);
+    struct ss_last_words *words;
+    int n;
+    assert_false(ss_last_call_over(folder));
+    assert_int_equal(ss_last_words_write(folder, &first), SS_OK);
+    assert_true(ss_last_call_conclude(folder, "", 1, 2));
+    assert_true(ss_last_call_over(folder));
+    assert_int_equal(ss_last_words_write(folder, &late), SS_OK);
+    assert_false(ss_last_call_conclude(folder, "", 0, 2));
+    assert_int_equal(ss_last_words_read(folder, &words, &n), SS_OK);
+    assert_int_equal(n, 1);
+    assert_int_equal(words[0].rank, 1);
+    ss_free(words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(no_words_after_the_judgement,
+                                        make_folder, remove_folder),
         cmocka_unit_test(records_of_one_text_come_back),
         cmocka_unit_test_setup_teardown(round_trip, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(odd_files, make_folder, remove_folder),
