@@ -25,47 +25,73 @@ static bool is_other_rank(void)
     return false;
 }
 
+/** An option of the whole program where it looks like one, else a command. */
 static int unknown(const char *word)
 {
-    const char *names[16];
+    static const char *const options[] = {"--help", "--usage", "--version",
+                                          NULL};
+    const char *names[32];
+    bool option = word[0] == '-';
     size_t n = 0;
 
     for (const struct ss_command *c = ss_command_table(); c->name; c++)
         names[n++] = c->name;
+    names[n++] = "help";
     names[n] = NULL;
-    const char *near = ss_nearest(word, names);
+    const char *near = ss_nearest(word, option ? options : names);
     if (is_other_rank())
         return 0;
-    if (near)
-        fprintf(stderr,
-                "stepscale: unknown command \"%s\"; did you mean \"%s\"? "
-                "`stepscale --help` lists all\n",
-                word, near);
-    else
-        fprintf(stderr,
-                "stepscale: unknown command \"%s\"; `stepscale --help` lists "
-                "all\n",
-                word);
+    fprintf(stderr,
+            "stepscale: unknown %s \"%s\"%s%s%s `stepscale --help` lists all\n",
+            option ? "option" : "command", word,
+            near ? "; did you mean \"" : ";", near ? near : "",
+            near ? "\"?" : "");
     return 2;
+}
+
+/** `stepscale help WORD`: what WORD --help says. */
+static int help(int argc, char **argv)
+{
+    static char option[] = "--help";
+    char *words[] = {argv[0], option, NULL};
+    const struct ss_command *command;
+
+    if (argc < 2 || strcmp(argv[1], "help") == 0) {
+        ss_print_help();
+        return 0;
+    }
+    words[0] = argv[1];
+    command = ss_command_find(argv[1]);
+    return command ? command->run(2, words) : unknown(argv[1]);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
 int main(int argc, char **argv)
 {
+    const struct ss_command *command;
+
     if (argc < 2) {
         ss_print_help();
         return 2;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    if (strcmp(argv[1], "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (is_one_of(argv[1], "--help", "-h")) {
         ss_print_help();
         return 0;
     }
-    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+    if (strcmp(argv[1], "--usage") == 0) {
+        ss_print_usage();
+        return 0;
+    }
+    if (is_one_of(argv[1], "--version", "-V")) {
         ss_print_version();
         return 0;
     }
-    for (const struct ss_command *c = ss_command_table(); c->name; c++)
-        if (strcmp(argv[1], c->name) == 0)
-            return c->run(argc - 1, argv + 1);
-    return unknown(argv[1]);
+    command = ss_command_find(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
 }

@@ -204,3 +204,15 @@ enum ss_status ss_read_file(const char *path, size_t max, struct ss_buf *out)
         ss_buf_free(out);
     return status;
 }
+
+enum ss_status ss_read_named_file(const char *path, size_t max,
+                                  struct ss_buf *out)
+{
+    enum ss_status status = ss_read_file(path, max, out);
+    char text[SS_ERROR_TEXT_MAX];
+
+    if (status != SS_ERR_IO)
+        return status;
+    ss_copy(text, sizeof(text), ss_error_text());
+    return ss_fail(SS_ERR_CONFIG, "%s", text);
+}

@@ -45,5 +45,9 @@ const char *ss_nearest(const char *word, const char *const *names);
  * than max.
  */
 enum ss_status ss_read_file(const char *path, size_t max, struct ss_buf *out);
+/** The same for a file that the user named: one that cannot be read is a wrong
+ * configuration, SS_ERR_CONFIG. */
+enum ss_status ss_read_named_file(const char *path, size_t max,
+                                  struct ss_buf *out);
 
 #endif

@@ -16,15 +16,6 @@
 
 static const char *const level_name[] = {"OK", "WARNING", "CRITICAL"};
 
-static void print_help(void)
-{
-    puts("Usage: stepscale check --local\n\n"
-         "Looks at this node alone: ports of RDMA adapters, PCIe lanes, GPUs "
-         "that do not\nanswer, locked memory, /dev/shm. Prints a line "
-         "OK|WARNING|CRITICAL and one line\nper check.\n\n"
-         "Exit codes: 0 OK or warnings, 10 critical, 12 it could not look.");
-}
-
 /** The worst things, in one line. */
 static void print_summary(const struct ss_local *local, enum ss_level worst)
 {
@@ -65,13 +56,15 @@ static int check_local(void)
 
 int ss_command_check(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        print_help();
-        return 0;
+    static struct ss_cli cli;
+    enum ss_status status =
+        ss_cli_parse("check", SS_CLI_LOCAL, argc, argv, true, &cli);
+
+    if (status == SS_OK && !cli.help && !cli.local)
+        status = ss_fail(SS_ERR_CONFIG, "check wants --local: this node alone");
+    if (status != SS_OK) {
+        ss_cli_complain(ss_error_text());
+        return ss_status_exit_code(status);
     }
-    if (argc != 2 || strcmp(argv[1], "--local") != 0) {
-        ss_cli_complain("check takes one option, --local");
-        return 2;
-    }
-    return check_local();
+    return cli.help ? 0 : check_local();
 }

@@ -6,46 +6,20 @@
  */
 #include "commands/cli.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "cluster/agree.h"
-
-enum {
-    KEY_SET = 256,
-    KEY_ENGINE,
-    KEY_OUT,
-    KEY_DRY_RUN,
-    KEY_LOG_LEVEL,
-    KEY_LOG_RANKS,
-    KEY_FORMAT,
-    KEY_RANKS,
-    KEY_RANK,
-    KEY_CHECK,
-    KEY_EXCLUDE,
-    KEY_RESUME,
-    KEY_ALIAS /* + index into aliases */
-};
-
-/** Short flags: names of fields that are typed most. */
-static const struct {
-    const char *flag, *key, *help;
-} aliases[] = {
-    {"model", "model.preset", "model preset"},
-    {"dp", "layout.dp", "data-parallel size"},
-    {"tp", "layout.tp", "tensor-parallel size"},
-    {"pp", "layout.pp", "pipeline stages"},
-    {"sizes", "scaling.sizes", "e.g. 1,8,2n,world"},
-    {"budget", "measure.budget", "time for the whole job, e.g. 2min"},
-    {"precision", "model.precision", "GEMM precision"},
-};
+#include "commands/cli_options.h"
+#include "commands/commands.h"
 
 struct parse {
     struct ss_cli *cli;
     unsigned options;
     const char *command;
+    const struct argp_option *list;
     enum ss_status status;
 };
 
@@ -96,13 +70,17 @@ static void set_format(struct parse *parse, const char *arg)
                         "--format: \"%s\" is none of text, json, csv", arg));
 }
 
-static void set_count(struct parse *parse, const char *arg, long *out)
+static void set_count(struct parse *parse, const char *option, const char *arg,
+                      int64_t lo, long *out)
 {
     int64_t value;
 
-    if (ss_parse_int(arg, &value) != SS_OK || value < 0 || value > 1000000000)
-        keep(parse,
-             ss_fail(SS_ERR_CONFIG, "\"%s\" is not a count of ranks", arg));
+    if (ss_parse_int(arg, &value) != SS_OK || value < lo ||
+        value > SS_CLI_RANKS_MAX)
+        keep(parse, ss_fail(SS_ERR_CONFIG,
+                            "--%s: \"%.40s\" is not a whole number from "
+                            "%lld to %d",
+                            option, arg, (long long)lo, SS_CLI_RANKS_MAX));
     else
         *out = (long)value;
 }
@@ -111,10 +89,6 @@ static void set_ranks(struct parse *parse, const char *arg)
 {
     static const char *const names[] = {"worst", "all", "none"};
 
-    if (parse->options & SS_CLI_PLAN) {
-        set_count(parse, arg, &parse->cli->n_ranks);
-        return;
-    }
     for (size_t i = 0; i < SS_COUNT_OF(names); i++)
         if (strcmp(arg, names[i]) == 0) {
             parse->cli->ranks = (enum ss_report_ranks)i;
@@ -128,15 +102,13 @@ static void set_ranks(struct parse *parse, const char *arg)
 static enum ss_status not_a_setting(const char *arg)
 {
     size_t len = strcspn(arg, "=");
+    const struct ss_cli_alias *alias = ss_cli_alias_named(arg, len);
 
-    for (size_t i = 0; arg[len] == '=' && i < SS_COUNT_OF(aliases); i++)
-        if (strlen(aliases[i].flag) == len &&
-            strncmp(aliases[i].flag, arg, len) == 0)
-            return ss_fail(SS_ERR_CONFIG,
-                           "\"%s\" is not a setting; did you mean %s%s or "
-                           "--%s %s?",
-                           arg, aliases[i].key, arg + len, aliases[i].flag,
-                           arg + len + 1);
+    if (alias && arg[len] == '=')
+        return ss_fail(SS_ERR_CONFIG,
+                       "\"%s\" is not a setting; did you mean %s%s or "
+                       "--%s %s?",
+                       arg, alias->key, arg + len, alias->flag, arg + len + 1);
     return ss_fail(
         SS_ERR_CONFIG,
         "\"%s\" is neither an option nor a setting section.key=value", arg);
@@ -161,236 +133,142 @@ static void take_word(struct parse *parse, const char *arg)
 static const char **plain_option(struct ss_cli *cli, int key)
 {
     switch (key) {
+    case SS_KEY_CONFIG:
     case 'c':
         return &cli->config_file;
-    case KEY_ENGINE:
+    case SS_KEY_ENGINE:
         return &cli->engine;
-    case KEY_LOG_RANKS:
+    case SS_KEY_LOG_RANKS:
         return &cli->log_ranks;
-    case KEY_RESUME:
+    case SS_KEY_RESUME:
         return &cli->resume;
-    case KEY_EXCLUDE:
+    case SS_KEY_EXCLUDE:
         return &cli->exclude_file;
     default:
         return NULL;
     }
 }
 
+/** Options without a value. */
+static bool *switch_option(struct ss_cli *cli, int key)
+{
+    switch (key) {
+    case SS_KEY_DRY_RUN:
+        return &cli->dry_run;
+    case SS_KEY_CHECK:
+        return &cli->check;
+    case SS_KEY_LOCAL:
+        return &cli->local;
+    case SS_KEY_USAGE:
+        return &cli->usage;
+    case 'h':
+        return &cli->help;
+    default:
+        return NULL;
+    }
+}
+
+static void set_log_level(struct parse *parse, const char *arg)
+{
+    if (!ss_log_parse_level(arg, &parse->cli->log_level))
+        keep(parse, ss_fail(SS_ERR_CONFIG,
+                            "--log-level: \"%s\" is none of error, warn, "
+                            "info, debug, trace",
+                            arg));
+}
+
 static error_t on_option(int key, char *arg, struct argp_state *state)
 {
     struct parse *parse = state->input;
     struct ss_cli *cli = parse->cli;
-
-    if (key >= KEY_ALIAS && key < KEY_ALIAS + (int)SS_COUNT_OF(aliases)) {
-        add_alias(parse, aliases[key - KEY_ALIAS].key, arg);
-        return 0;
-    }
     const char **plain = plain_option(cli, key);
-    if (plain) {
+    bool *on = switch_option(cli, key);
+    const struct ss_cli_alias *alias = ss_cli_alias_of(key);
+
+    if (plain)
         *plain = arg;
+    else if (on)
+        *on = true;
+    else if (alias)
+        add_alias(parse, alias->key, arg);
+    if (plain || on || alias)
         return 0;
-    }
     switch (key) {
-    case KEY_SET:
+    case SS_KEY_SET:
         add_setting(parse, arg);
         return 0;
-    case KEY_OUT:
+    case SS_KEY_OUT:
         add_alias(parse, "out.file", arg);
         return 0;
-    case KEY_DRY_RUN:
-        cli->dry_run = true;
+    case SS_KEY_LOG_LEVEL:
+        set_log_level(parse, arg);
         return 0;
-    case KEY_LOG_LEVEL:
-        if (!ss_log_parse_level(arg, &cli->log_level))
-            keep(parse,
-                 ss_fail(
-                     SS_ERR_CONFIG,
-                     "--log-level: \"%s\" is none of error, warn, info, debug, "
-                     "trace",
-                     arg));
-        return 0;
-    case KEY_FORMAT:
+    case SS_KEY_FORMAT:
         set_format(parse, arg);
         return 0;
-    case KEY_RANKS:
+    case SS_KEY_SHOW_RANKS:
         set_ranks(parse, arg);
         return 0;
-    case KEY_RANK:
-        set_count(parse, arg, &cli->rank);
+    case SS_KEY_N_RANKS:
+        set_count(parse, "ranks", arg, 1, &cli->n_ranks);
         return 0;
-    case KEY_CHECK:
-        cli->check = true;
-        return 0;
-    case 'h':
-        cli->help = true;
+    case SS_KEY_RANK:
+        set_count(parse, "rank", arg, 0, &cli->rank);
         return 0;
     case ARGP_KEY_ARG:
         take_word(parse, arg);
+        return 0;
+    case ARGP_KEY_ERROR:
+        if (parse->status == SS_OK)
+            keep(parse, ss_cli_refuse(parse->command, parse->list,
+                                      state->argv[state->next - 1]));
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-#define OPTIONS_MAX 32
-
-/** The options that this subcommand takes. */
-static void fill_options(unsigned options, struct argp_option *out)
+static void print_help(const struct ss_command *command, struct argp *argp,
+                       char *name, bool short_form)
 {
-    static const struct argp_option config[] = {
-        {"config", 'c', "FILE.yaml", 0, "settings from a file", 1},
-        {"set", KEY_SET, "KEY=VALUE", 0,
-         "one setting; plain KEY=VALUE words do the same", 1},
-    };
-    static const struct argp_option run[] = {
-        {"engine", KEY_ENGINE, "NAME", 0, "cuda, host or null", 2},
-        {"out", KEY_OUT, "FILE", 0, "result file", 2},
-        {"dry-run", KEY_DRY_RUN, NULL, 0, "print what would be run", 2},
-        {"log-level", KEY_LOG_LEVEL, "LEVEL", 0,
-         "error, warn, info, debug or trace", 2},
-        {"log-ranks", KEY_LOG_RANKS, "LIST", 0,
-         "ranks that log at that level: all, none or 0,5 (default 0)", 2},
-    };
-    static const struct argp_option resume[] = {
-        {"resume", KEY_RESUME, "FILE", 0,
-         "go on with an earlier run: measure what FILE lacks", 2},
-    };
-    static const struct argp_option report[] = {
-        {"format", KEY_FORMAT, "FORMAT", 0, "text, json or csv", 3},
-        {"ranks", KEY_RANKS, "WHICH", 0, "worst, all or none", 3},
-        {"check", KEY_CHECK, NULL, 0,
-         "exit with the code of the verdict in the file", 3},
-    };
-    static const struct argp_option plan[] = {
-        {"ranks", KEY_RANKS, "N", 0, "ranks of the group", 4},
-        {"rank", KEY_RANK, "R", 0, "whose plan to print (default 0)", 4},
-    };
-    static const struct argp_option exclude[] = {
-        {"exclude-file", KEY_EXCLUDE, "FILE", 0,
-         "write the bad nodes as srun --exclude takes them", 3},
-    };
-    static const struct argp_option help = {"help", 'h',         NULL,
-                                            0,      "this text", -1};
-    size_t n = 0;
+    char doc[1024];
 
-#define TAKE(bit, list)                                                        \
-    for (size_t i = 0; (options & (bit)) && i < SS_COUNT_OF(list); i++)        \
-    out[n++] = (list)[i]
-    TAKE(SS_CLI_CONFIG, config);
-    TAKE(SS_CLI_RUN, run);
-    TAKE(SS_CLI_RESUME, resume);
-    TAKE(SS_CLI_REPORT, report);
-    TAKE(SS_CLI_PLAN, plan);
-    TAKE(SS_CLI_EXCLUDE, exclude);
-#undef TAKE
-    for (size_t i = 0; (options & SS_CLI_CONFIG) && i < SS_COUNT_OF(aliases);
-         i++)
-        out[n++] = (struct argp_option){aliases[i].flag, KEY_ALIAS + (int)i,
-                                        "VALUE",         0,
-                                        aliases[i].help, 5};
-    out[n++] = help;
-    out[n] = (struct argp_option){0};
+    ss_format(doc, sizeof(doc), "%s.\vExample: %s%s%s", command->words,
+              command->example, command->more ? "\n\n" : "",
+              command->more ? command->more : "");
+    doc[0] = (char)toupper((unsigned char)doc[0]);
+    argp->doc = doc;
+    argp->args_doc = command->operands;
+    argp_help(argp, stdout,
+              short_form
+                  ? ARGP_HELP_USAGE
+                  : ARGP_HELP_SHORT_USAGE | ARGP_HELP_DOC | ARGP_HELP_LONG,
+              name);
 }
 
 enum ss_status ss_cli_parse(const char *command, unsigned options, int argc,
                             char **argv, bool speak, struct ss_cli *out)
 {
-    struct argp_option list[OPTIONS_MAX];
+    struct argp_option list[SS_CLI_OPTIONS_MAX];
     struct argp argp = {list, on_option, NULL, NULL, NULL, NULL, NULL};
-    unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP;
+    unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_NO_ERRS;
     char name[64];
-    struct parse parse = {out, options, command, SS_OK};
+    struct parse parse = {out, options, command, list, SS_OK};
 
     *out = (struct ss_cli){.log_level = SS_LOG_WARN, .rank = 0};
-    fill_options(options, list);
+    ss_cli_options_fill(options, list);
     ss_format(name, sizeof(name), "stepscale %s", command);
-    if (!speak)
-        flags |= ARGP_NO_ERRS;
     argv[0] = name;
     if (argp_parse(&argp, argc, argv, flags, NULL, &parse) != 0 &&
         parse.status == SS_OK)
         parse.status =
             ss_fail(SS_ERR_CONFIG, "see `stepscale %s --help` for its options",
                     command);
-    if (parse.status == SS_OK && out->help && speak) {
-        argp_help(&argp, stdout, ARGP_HELP_LONG | ARGP_HELP_PRE_DOC, name);
-    }
     argv[0] = NULL;
+    if (parse.status == SS_OK && (out->help || out->usage) && speak)
+        print_help(ss_command_find(command), &argp, name, out->usage);
+    out->help = out->help || out->usage;
     return parse.status;
-}
-
-/** A file's bytes, or the configuration of a run that is resumed. */
-static enum ss_status yaml_bytes(const struct ss_cli *cli, struct ss_buf *yaml)
-{
-    if (cli->config_file)
-        return ss_read_file(cli->config_file, SS_CONFIG_FILE_MAX, yaml);
-    ss_buf_append(yaml, cli->yaml, strlen(cli->yaml));
-    return ss_buf_status(yaml);
-}
-
-/** Rank 0 reads the file; all get the same bytes and parse the same text. */
-static enum ss_status read_yaml_all(const struct ss_cli *cli, struct ss_rt *rt,
-                                    struct ss_buf *yaml)
-{
-    enum ss_status status = SS_OK;
-    int64_t len = 0;
-
-    if (!rt)
-        return yaml_bytes(cli, yaml);
-    if (rt->rank == 0) {
-        status = yaml_bytes(cli, yaml);
-        len = (int64_t)yaml->len;
-    }
-    SS_TRY(ss_agree_all(rt, status));
-    SS_TRY(ss_bcast_all(rt, &len, sizeof(len), 0));
-    if (rt->rank != 0) {
-        static const char zeros[4096];
-        for (int64_t at = 0; at < len; at += (int64_t)sizeof(zeros))
-            ss_buf_append(yaml, zeros,
-                          len - at < (int64_t)sizeof(zeros) ? (size_t)(len - at)
-                                                            : sizeof(zeros));
-    }
-    SS_TRY(ss_agree_all(rt, ss_buf_status(yaml)));
-    return len > 0 ? ss_bcast_all(rt, yaml->data, (size_t)len, 0) : SS_OK;
-}
-
-/** One problem is said by the status; several are listed before it. */
-static bool is_list(const struct ss_buf *problems)
-{
-    const char *end = strchr(ss_buf_text(problems), '\n');
-
-    return end && end[1];
-}
-
-extern char **environ;
-
-enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
-                                 struct ss_config *out)
-{
-    struct ss_buf yaml, problems;
-    const char *name = cli->config_file ? cli->config_file : cli->resume;
-    struct ss_config_sources sources = {.yaml_name = name,
-                                        .environment = environ,
-                                        .settings = cli->setting,
-                                        .n_settings = cli->n_settings};
-    enum ss_status status = SS_OK;
-
-    ss_buf_init(&yaml, SS_CONFIG_FILE_MAX + 1);
-    ss_buf_init(&problems, 1 << 20);
-    if (name) {
-        SS_TRY_GOTO(read_yaml_all(cli, rt, &yaml), status, out);
-        sources.yaml = ss_buf_text(&yaml);
-        sources.yaml_len = yaml.len;
-    }
-    status = ss_config_resolve(&sources, out, &problems);
-    if (status != SS_OK && (!rt || rt->rank == 0) && is_list(&problems))
-        fputs(ss_buf_text(&problems), stderr);
-    if (rt)
-        status = ss_agree_all(rt, status);
-out:
-    ss_buf_free(&problems);
-    ss_buf_free(&yaml);
-    return status;
 }
 
 void ss_cli_complain(const char *text)

@@ -13,6 +13,7 @@
 #include "report/report.h"
 
 #define SS_CLI_WORDS_MAX 256
+#define SS_CLI_RANKS_MAX (1 << 20) /**< of `plan` */
 
 /** What the options of all subcommands can say. */
 struct ss_cli {
@@ -24,7 +25,8 @@ struct ss_cli {
     const char *engine; /**< NULL: auto */
     const char *resume; /**< run: path of the earlier run, NULL: a new one */
     const char *yaml;   /**< rank 0: its configuration; NULL: config_file's */
-    bool dry_run, check, help;
+    bool dry_run, check, local;
+    bool help, usage; /**< help: it was asked for and printed, in either form */
     enum ss_log_level log_level;
     const char *log_ranks;
     const char *exclude_file; /**< probe: where to write bad nodes, or NULL */
@@ -38,18 +40,24 @@ struct ss_cli {
 
 /** Which options a subcommand takes. */
 enum ss_cli_options {
-    SS_CLI_CONFIG = 1,   /**< --config, --set, key=value, short flags */
-    SS_CLI_RUN = 2,      /**< --engine, --out, --dry-run, logs */
-    SS_CLI_REPORT = 4,   /**< --format, --ranks, --check */
+    SS_CLI_CONFIG = 1,   /**< --config, --set, key=value */
+    SS_CLI_RUN = 2,      /**< --out, --dry-run, logs */
+    SS_CLI_REPORT = 4,   /**< --format, --ranks */
     SS_CLI_PLAN = 8,     /**< --ranks N, --rank R */
     SS_CLI_OUT = 16,     /**< positional words */
     SS_CLI_EXCLUDE = 32, /**< --exclude-file */
-    SS_CLI_RESUME = 64   /**< --resume */
+    SS_CLI_RESUME = 64,  /**< --resume */
+    SS_CLI_STEP = 128,   /**< --model, --tp ...: what a step is */
+    SS_CLI_SIZES = 4096, /**< --sizes */
+    SS_CLI_BUDGET = 256, /**< --budget */
+    SS_CLI_ENGINE = 512, /**< --engine */
+    SS_CLI_CHECK = 1024, /**< --check */
+    SS_CLI_LOCAL = 2048  /**< --local */
 };
 
 /**
- * Parses. Prints help to stdout (SS_OK, cli->help) and problems to stderr when
- * `speak`. SS_ERR_CONFIG for anything not understood, with the text.
+ * Parses. Prints help to stdout when `speak` (SS_OK, cli->help). SS_ERR_CONFIG
+ * for anything not understood, with one sentence as the error text.
  */
 enum ss_status ss_cli_parse(const char *command, unsigned options, int argc,
                             char **argv, bool speak, struct ss_cli *out);
@@ -61,6 +69,10 @@ enum ss_status ss_cli_parse(const char *command, unsigned options, int argc,
  */
 enum ss_status ss_cli_config_all(const struct ss_cli *cli, struct ss_rt *rt,
                                  struct ss_config *out);
+
+/** The format that --format, else out.format asks for. */
+enum ss_report_format ss_cli_format(const struct ss_cli *cli,
+                                    const struct ss_config *config);
 
 /** Prints "stepscale: text" to stderr unless text is "". */
 void ss_cli_complain(const char *text);

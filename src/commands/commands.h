@@ -13,13 +13,17 @@
  */
 struct ss_command {
     const char *name;
-    const char *synopsis; /**< "FILE [--format ...]" */
+    const char *operands; /**< "FILE"; options are listed by themselves */
     const char *words;    /**< one line for --help */
+    const char *example;  /**< a whole command line */
+    const char *more;     /**< the end of its own --help, or NULL */
     int (*run)(int argc, char **argv);
 };
 
 /** The table, NULL-ended by name. */
 const struct ss_command *ss_command_table(void);
+/** A subcommand by its name, or NULL. */
+const struct ss_command *ss_command_find(const char *name);
 
 int ss_command_run(int argc, char **argv);
 int ss_command_probe(int argc, char **argv);
@@ -33,7 +37,8 @@ int ss_command_config(int argc, char **argv);
 void ss_print_version(void);
 /** The version alone: "0.1.0". */
 const char *ss_version(void);
-/** Usage of the whole program. */
+/** Usage of the whole program, or its first line only. */
 void ss_print_help(void);
+void ss_print_usage(void);
 
 #endif

@@ -50,17 +50,6 @@ static bool rank_logs(const char *list, int rank)
     return false;
 }
 
-static enum ss_report_format chosen_format(const struct ss_cli *cli,
-                                           const struct ss_config *config)
-{
-    static const enum ss_report_format by_field[] = {
-        [SS_OUT_TEXT] = SS_FORMAT_TEXT,
-        [SS_OUT_JSON] = SS_FORMAT_JSON,
-        [SS_OUT_CSV] = SS_FORMAT_CSV};
-
-    return cli->format_given ? cli->format : by_field[config->out_format];
-}
-
 /** Merging may take long on a slow disk; a stopped job has a second. On a disk
  * that just failed the finished parts are safer as they are. */
 static bool may_merge(const struct ss_run_outcome *outcome)
@@ -124,7 +113,7 @@ static int finish(const struct job *job, const struct ss_job_todo *todo,
     const struct ss_verdict *verdict = &ss_story_result(story)->verdict;
     code = verdict->exit_code;
     if (config->out_format != SS_OUT_NONE || cli->format_given)
-        status = ss_story_print(story, chosen_format(cli, config), cli->ranks);
+        status = ss_story_print(story, ss_cli_format(cli, config), cli->ranks);
     if (status == SS_OK && job->kind->after)
         status = job->kind->after(cli, ss_story_result(story));
     if (status == SS_OK && may_merge(outcome))

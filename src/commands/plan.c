@@ -87,8 +87,9 @@ int ss_command_plan(int argc, char **argv)
 {
     static struct ss_cli cli;
     struct ss_config config;
-    enum ss_status status = ss_cli_parse("plan", SS_CLI_CONFIG | SS_CLI_PLAN,
-                                         argc, argv, true, &cli);
+    enum ss_status status = ss_cli_parse(
+        "plan", SS_CLI_CONFIG | SS_CLI_PLAN | SS_CLI_STEP | SS_CLI_ENGINE, argc,
+        argv, true, &cli);
 
     if (status == SS_OK && cli.help)
         return 0;

@@ -30,9 +30,6 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
     };
     struct ss_probe_outcome probe;
 
-    if (todo->cli->engine)
-        return ss_fail(SS_ERR_CONFIG, "probe moves bytes without an engine; "
-                                      "leave out --engine");
     enum ss_status status = ss_probe_run_all(rt, &args, &probe);
 
     *outcome =
@@ -54,7 +51,8 @@ int ss_command_probe(int argc, char **argv)
 {
     static const struct ss_job_kind kind = {
         .name = "probe",
-        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_EXCLUDE,
+        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_EXCLUDE |
+                   SS_CLI_BUDGET,
         .work = work,
         .after = after,
     };

@@ -33,7 +33,8 @@ int ss_command_run(int argc, char **argv)
 {
     static const struct ss_job_kind kind = {
         .name = "run",
-        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_RESUME,
+        .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_RESUME |
+                   SS_CLI_STEP | SS_CLI_SIZES | SS_CLI_BUDGET | SS_CLI_ENGINE,
         .work = work,
     };
 

@@ -32,7 +32,7 @@ enum ss_status ss_story_rules(const struct ss_config *config,
         return SS_OK;
     ss_buf_init(&text, SS_CONFIG_FILE_MAX);
     ss_buf_init(&problems, 1 << 20);
-    status = ss_read_file(config->rules_file, SS_CONFIG_FILE_MAX, &text);
+    status = ss_read_named_file(config->rules_file, SS_CONFIG_FILE_MAX, &text);
     if (status == SS_OK) {
         status = ss_rules_parse(ss_buf_text(&text), text.len,
                                 config->rules_file, out, &problems);

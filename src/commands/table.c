@@ -4,6 +4,7 @@
  * that is not built stands nowhere.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "commands/build_info.h"
@@ -11,24 +12,57 @@
 #include "engine/engine.h"
 #include "store/provenance.h"
 
+#define SETTINGS "[section.key=VALUE...]"
+#define LISTED "`stepscale config --help` lists all settings."
+
 static const struct ss_command commands[] = {
-    {"run", "[--engine NAME] [key=value ...]",
-     "training-step sweep: the main job (under mpirun or srun)",
-     ss_command_run},
-    {"probe", "[--exclude-file FILE] [probe.key=value ...]",
-     "interconnect: which node, link or path is slow (under mpirun or srun)",
-     ss_command_probe},
-    {"check", "--local", "this node alone: ports, lanes, GPUs, limits",
-     ss_command_check},
-    {"plan", "[--ranks N] [key=value ...]",
-     "print the step program, bytes and FLOPs of a layout", ss_command_plan},
-    {"report", "FILE [--format text|json|csv] [--ranks worst|all|none]",
-     "print the report of a result file or .part folder", ss_command_report},
-    {"merge", "OUT IN...", "put the parts of a run into one file",
-     ss_command_merge},
-    {"config", "[--config FILE.yaml] [key=value ...]",
-     "print the resolved configuration", ss_command_config},
-    {NULL, NULL, NULL, NULL},
+    {.name = "run",
+     .operands = SETTINGS,
+     .words = "training-step sweep: the main job (under mpirun or srun)",
+     .example = "mpirun -np 8 stepscale run --budget 5min --tp 2",
+     .more = LISTED,
+     .run = ss_command_run},
+    {.name = "probe",
+     .operands = SETTINGS,
+     .words = "interconnect: which node, link or path is slow (under mpirun "
+              "or srun)",
+     .example = "mpirun -np 64 --map-by node stepscale probe "
+                "--exclude-file bad",
+     .more = LISTED,
+     .run = ss_command_probe},
+    {.name = "check",
+     .operands = NULL,
+     .words = "this node alone: ports, lanes, GPUs, limits",
+     .example = "stepscale check --local",
+     .more = "Looks at ports of RDMA adapters, PCIe lanes, GPUs that do not "
+             "answer, locked memory and /dev/shm. Prints a line that begins "
+             "with OK, WARNING or CRITICAL, and one line a check. Exit codes: "
+             "0 OK or warnings, 10 critical, 12 it could not look.",
+     .run = ss_command_check},
+    {.name = "plan",
+     .operands = SETTINGS,
+     .words = "print the step program, bytes and FLOPs of a layout",
+     .example = "stepscale plan --ranks 64 --tp 8 --model llama-7b",
+     .more = LISTED,
+     .run = ss_command_plan},
+    {.name = "report",
+     .operands = "FILE",
+     .words = "print the report of a result file or .part folder",
+     .example = "stepscale report today.h5 --format json",
+     .more = "With rules.file=FILE.yaml it judges again, by other limits; "
+             "other settings have no effect on what was measured.",
+     .run = ss_command_report},
+    {.name = "merge",
+     .operands = "OUT IN...",
+     .words = "put the parts of a run into one file",
+     .example = "stepscale merge today.h5 today.h5.part",
+     .run = ss_command_merge},
+    {.name = "config",
+     .operands = SETTINGS,
+     .words = "print the resolved configuration",
+     .example = "stepscale config --tp 2 > job.yaml",
+     .run = ss_command_config},
+    {.name = NULL},
 };
 
 const struct ss_command *ss_command_table(void)
@@ -36,23 +70,37 @@ const struct ss_command *ss_command_table(void)
     return commands;
 }
 
+const struct ss_command *ss_command_find(const char *name)
+{
+    for (const struct ss_command *c = commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
 const char *ss_version(void)
 {
     return SS_BUILD_VERSION;
 }
 
+void ss_print_usage(void)
+{
+    printf("Usage: stepscale COMMAND [OPTION...] " SETTINGS "\n");
+}
+
 void ss_print_help(void)
 {
-    printf("stepscale %s: how well do training steps scale on this cluster, "
-           "where does the\nlost time go, which node is at fault?\n\n",
-           SS_BUILD_VERSION);
+    ss_print_usage();
+    printf("How well do training steps scale on this cluster, where does the "
+           "lost time go,\nwhich node is at fault?\n\nCommands:\n");
     for (const struct ss_command *c = commands; c->name; c++)
-        printf("  stepscale %-7s %s\n      %s\n", c->name, c->synopsis,
-               c->words);
-    printf("\n`stepscale COMMAND --help` lists a command's options; "
-           "`stepscale config` all settings.\n"
-           "Start it on a cluster with `mpirun -np N stepscale run` or "
-           "`srun --mpi=pmix stepscale run`.\n");
+        printf("  %-7s %s\n", c->name, c->words);
+    printf("  help    the same as COMMAND --help\n\nExamples:\n");
+    for (const struct ss_command *c = commands; c->name; c++)
+        printf("  %s\n", c->example);
+    printf("\n`stepscale COMMAND --help` lists a command's options, `stepscale "
+           "config --help`\nall settings, `stepscale --version` what is built "
+           "in.\n");
 }
 
 void ss_print_version(void)

@@ -22,9 +22,9 @@ int ss_command_report(int argc, char **argv)
     struct ss_config config;
     struct ss_rules rules;
     struct ss_story *story;
-    enum ss_status status =
-        ss_cli_parse("report", SS_CLI_REPORT | SS_CLI_OUT | SS_CLI_CONFIG, argc,
-                     argv, true, &cli);
+    enum ss_status status = ss_cli_parse(
+        "report", SS_CLI_REPORT | SS_CLI_CHECK | SS_CLI_OUT | SS_CLI_CONFIG,
+        argc, argv, true, &cli);
     int code = 0;
 
     if (status != SS_OK)
@@ -40,7 +40,7 @@ int ss_command_report(int argc, char **argv)
         (status = ss_story_rules(&config, &rules)) != SS_OK ||
         (status = ss_story_open(cli.word[0], &rules, &story)) != SS_OK)
         return complain(status);
-    status = ss_story_print(story, cli.format, cli.ranks);
+    status = ss_story_print(story, ss_cli_format(&cli, &config), cli.ranks);
     if (cli.check)
         code = ss_story_result(story)->verdict.exit_code;
     ss_story_close(story);
@@ -64,22 +64,30 @@ int ss_command_merge(int argc, char **argv)
     return status == SS_OK ? 0 : complain(status);
 }
 
+static enum ss_status list_settings(struct ss_buf *text)
+{
+    ss_buf_printf(text, "\nSettings: section.key=default (what is accepted)\n");
+    return ss_config_help(text, false);
+}
+
 int ss_command_config(int argc, char **argv)
 {
     static struct ss_cli cli;
     struct ss_config config;
     struct ss_buf text;
-    enum ss_status status =
-        ss_cli_parse("config", SS_CLI_CONFIG, argc, argv, true, &cli);
+    enum ss_status status = ss_cli_parse(
+        "config", SS_CLI_CONFIG | SS_CLI_STEP | SS_CLI_SIZES | SS_CLI_BUDGET,
+        argc, argv, true, &cli);
 
     if (status != SS_OK)
         return complain(status);
-    if (cli.help)
-        return 0;
-    if ((status = ss_cli_config_all(&cli, NULL, &config)) != SS_OK)
+    if (!cli.help && (status = ss_cli_config_all(&cli, NULL, &config)) != SS_OK)
         return complain(status);
     ss_buf_init(&text, 1 << 20);
-    status = ss_config_dump(&config, &text);
+    if (!cli.help)
+        status = ss_config_dump(&config, &text);
+    else if (!cli.usage)
+        status = list_settings(&text);
     if (status == SS_OK)
         fputs(ss_buf_text(&text), stdout);
     ss_buf_free(&text);

@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/str.h"
 #include "config/config_internal.h"
@@ -29,8 +28,7 @@ void ss_config_default(struct ss_config *config)
     }
 }
 
-/* A problem is one line whatever bytes the user's input had. */
-static void make_printable(char *line)
+void ss_make_printable(char *line)
 {
     for (; *line; line++) {
         if ((unsigned char)*line < 0x20 || *line == 0x7F)
@@ -46,7 +44,7 @@ void ss_problem(struct ss_resolve *resolve, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    make_printable(line);
+    ss_make_printable(line);
     if (resolve->n_problems++ == 0)
         ss_copy(resolve->first, sizeof resolve->first - 40, line);
     /* The caller's ceiling must not turn a wrong file into lost memory. */
@@ -72,67 +70,6 @@ void ss_resolve_set(struct ss_resolve *resolve, const char *place,
         resolve->hard = status;
 }
 
-static void env_name(const struct ss_field *field, char out[SS_NAME_MAX])
-{
-    ss_format(out, SS_NAME_MAX, "SS_%s_%s", field->section, field->key);
-    for (char *p = out; *p; p++)
-        *p = (char)toupper((unsigned char)*p);
-}
-
-/* The nearest variable of ours, in out; false if none is near. */
-static bool nearest_env(const char *name, char out[SS_NAME_MAX])
-{
-    char names[SS_N_FIELDS][SS_NAME_MAX];
-    const char *list[SS_N_FIELDS + 1] = {NULL};
-    const char *near;
-    for (size_t i = 0; i < SS_N_FIELDS; i++) {
-        env_name(&ss_fields[i], names[i]);
-        list[i] = names[i];
-    }
-    near = ss_nearest(name, list);
-    return near && ss_copy(out, SS_NAME_MAX, near);
-}
-
-/* Other programs have SS_ variables too: only our sections are ours. */
-static bool env_is_ours(const char *name)
-{
-    for (size_t i = 0; i < SS_N_FIELDS; i++) {
-        size_t n = strlen(ss_fields[i].section);
-        if (strncasecmp(name + 3, ss_fields[i].section, n) == 0 &&
-            name[3 + n] == '_')
-            return true;
-    }
-    return false;
-}
-
-static void read_variable(struct ss_resolve *resolve, const char *entry)
-{
-    char name[128];
-    char known[SS_NAME_MAX];
-    const char *value = strchr(entry, '=');
-    if (strncmp(entry, "SS_", 3) != 0 || !value)
-        return;
-    ss_format(name, sizeof name, "%.*s", (int)(value - entry), entry);
-    for (size_t i = 0; i < SS_N_FIELDS; i++) {
-        env_name(&ss_fields[i], known);
-        if (strcmp(name, known) == 0) {
-            ss_resolve_set(resolve, name, &ss_fields[i], value + 1);
-            return;
-        }
-    }
-    if (!env_is_ours(name))
-        return;
-    if (nearest_env(name, known))
-        ss_problem(resolve,
-                   "environment: unknown variable %s; did you mean %s?", name,
-                   known);
-    else
-        ss_problem(resolve,
-                   "environment: unknown variable %s; the keys are listed by "
-                   "--help",
-                   name);
-}
-
 /* "did you mean" for a key that is none; `place` comes first. */
 static void unknown_key(struct ss_resolve *resolve, const char *place,
                         const char *name)
@@ -142,8 +79,7 @@ static void unknown_key(struct ss_resolve *resolve, const char *place,
         ss_problem(resolve, "%s: unknown key %s; did you mean %s?", place, name,
                    near);
     else
-        ss_problem(resolve, "%s: unknown key %s; the keys are listed by --help",
-                   place, name);
+        ss_problem(resolve, "%s: unknown key %s; " SS_KEYS_LISTED, place, name);
 }
 
 static void read_setting(struct ss_resolve *resolve, const char *setting)
@@ -194,7 +130,7 @@ enum ss_status ss_config_resolve(const struct ss_config_sources *sources,
     if (sources->yaml)
         ss_config_read_yaml(&resolve);
     for (char **entry = sources->environment; entry && *entry; entry++)
-        read_variable(&resolve, *entry);
+        ss_config_read_variable(&resolve, *entry);
     for (size_t i = 0; i < sources->n_settings; i++)
         read_setting(&resolve, sources->settings[i]);
     ss_config_check(&resolve);
@@ -212,9 +148,7 @@ enum ss_status ss_config_set(struct ss_config *config, const char *key,
         return near ? ss_fail(SS_ERR_CONFIG,
                               "unknown key %.100s; did you mean %s?", key, near)
                     : ss_fail(SS_ERR_CONFIG,
-                              "unknown key %.100s; the keys are listed by "
-                              "--help",
-                              key);
+                              "unknown key %.100s; " SS_KEYS_LISTED, key);
     }
     status = ss_field_set(field, config, value);
     if (status == SS_ERR_CONFIG)

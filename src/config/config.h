@@ -67,6 +67,10 @@ void ss_config_default(struct ss_config *config);
 enum ss_status ss_config_resolve(const struct ss_config_sources *sources,
                                  struct ss_config *out,
                                  struct ss_buf *problems);
+/** A line for each SS_ variable that is neither a setting nor in one of our
+ * sections (those are problems) nor known to be of the build or the tests. */
+enum ss_status ss_config_odd_variables(char *const *environment,
+                                       struct ss_buf *out);
 /** Sets one "section.key" to a text, as --set does. */
 enum ss_status ss_config_set(struct ss_config *config, const char *key,
                              const char *value);

@@ -48,6 +48,7 @@ enum {
 #define SS_NAME_MAX 64        /**< longer than any "SS_SECTION_KEY" */
 #define SS_VALUE_MAX 1100     /**< a quoted text with every byte escaped */
 #define SS_PROBLEMS_SHOWN 200 /**< further ones are only counted */
+#define SS_KEYS_LISTED "`stepscale config --help` lists the keys"
 
 extern const struct ss_field ss_fields[SS_N_FIELDS];
 
@@ -88,6 +89,8 @@ struct ss_resolve {
     enum ss_status hard;           /**< not the user's fault: memory */
 };
 
+/** A message is one line whatever bytes the user's input had. */
+void ss_make_printable(char *line);
 /** Records one problem (a line). */
 void ss_problem(struct ss_resolve *resolve, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -95,6 +98,8 @@ void ss_problem(struct ss_resolve *resolve, const char *format, ...)
 void ss_resolve_set(struct ss_resolve *resolve, const char *place,
                     const struct ss_field *field, const char *value);
 
+/** Takes one "NAME=value" of the environment. */
+void ss_config_read_variable(struct ss_resolve *resolve, const char *entry);
 /** Reads the YAML source into resolve->config. */
 void ss_config_read_yaml(struct ss_resolve *resolve);
 /** Grammar of texts and rules between fields. */

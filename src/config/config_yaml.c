@@ -219,8 +219,8 @@ static void unknown_key(struct walker *w, const char *name)
     if (w->resolve->n_problems < SS_PROBLEMS_SHOWN)
         near = ss_field_nearest(name);
     ss_format(text, sizeof text, "unknown key %s; %s%s%s", name,
-              near ? "did you mean " : "the keys are listed by --help",
-              near ? near : "", near ? "?" : "");
+              near ? "did you mean " : SS_KEYS_LISTED, near ? near : "",
+              near ? "?" : "");
     problem(w, text);
 }
 
@@ -292,8 +292,8 @@ static void unknown_section(struct walker *w, const char *section)
         ss_format(text, sizeof text, "unknown section %s; did you mean %s?",
                   section, near);
     else
-        ss_format(text, sizeof text,
-                  "unknown section %s; the keys are listed by --help", section);
+        ss_format(text, sizeof text, "unknown section %s; " SS_KEYS_LISTED,
+                  section);
     problem(w, text);
 }
 

@@ -170,7 +170,7 @@ enum ss_status ss_model_file(const char *path, struct ss_shape *out)
 {
     struct ss_buf text;
     enum ss_status status;
-    SS_TRY(ss_read_file(path, FILE_MAX, &text));
+    SS_TRY(ss_read_named_file(path, FILE_MAX, &text));
     status = ss_model_parse(path, ss_buf_text(&text), text.len, out);
     ss_buf_free(&text);
     return status;

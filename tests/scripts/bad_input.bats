@@ -55,7 +55,29 @@ alone() {
 }
 
 @test "unknown option" {
-    both 2 'see .stepscale run --help' --egine null
+    both 2 'unknown option --egine; did you mean --engine\?.*run --help' \
+        --egine null
+    alone 2 'unknown option --xyzzy=1; .stepscale run --help' --xyzzy=1
+    alone 2 'ambiguous option --log;' --log debug
+    alone 2 '--out wants a value: --out=FILE' --out
+    alone 2 '--dry-run takes no value' --dry-run=yes
+    alone 2 '--config wants a value' -c
+    solo --hepl
+    refused 2 'unknown option "--hepl"; did you mean "--help"\?'
+    solo probe --engine null
+    refused 2 'unknown option --engine'
+}
+
+@test "a number of ranks that is none" {
+    local n
+    for n in 0 -3 1.5 010 1048577 99999999999999999999 many; do
+        solo plan --ranks "$n"
+        refused 2 "--ranks: \"$n\" is not a whole number from 1 to 1048576"
+    done
+    solo plan --ranks 4 --rank -1
+    refused 2 '--rank: "-1" is not a whole number from 0'
+    solo plan --ranks 4 --rank 4
+    refused 2 '--rank 4: the group has 4 ranks'
 }
 
 @test "unknown word" {
@@ -130,11 +152,16 @@ alone() {
 }
 
 @test "missing YAML" {
-    solo run "${small[@]}" --config none.yaml --out r.h5
-    [[ $status == 2 || $status == 12 ]] || fail "exit code"
-    refused "$status" 'cannot open none.yaml: No such file'
-    ranks 3 run "${small[@]}" --config none.yaml --out r.h5
-    refused "$status" 'cannot open none.yaml: No such file'
+    both 2 'cannot open none.yaml: No such file' --config none.yaml
+}
+
+@test "missing rules and model files" {
+    both 2 'cannot open none.yaml: No such file' rules.file=none.yaml
+    both 2 'cannot open none.json: No such file' model.file=none.json
+    solo config --config none.yaml
+    refused 2 'cannot open none.yaml: No such file'
+    solo plan model.file=none.json
+    refused 2 'cannot open none.json: No such file'
 }
 
 @test "two keys alike" {

@@ -85,6 +85,30 @@ static void the_stronger_source_wins(void **state)
     assert_string_equal(c.problems, "");
 }
 
+static void variables_that_are_no_setting_are_pointed_out(void **state)
+{
+    char *environment[] = {"SS_BUDGET=30s",      "SS_MESURE_SEED=1",
+                           "SS_OTHER_TOOL=1",    "SS_MODEL_HIDDEN=4",
+                           "SS_UPDATE_GOLDEN=1", "HOME=/",
+                           "SS_MODEL_HIDEN=1",   "SSH_TTY=x",
+                           "SS_a\x1b[2J=1",      NULL};
+    struct ss_buf out;
+    (void)state;
+    ss_buf_init(&out, 4096);
+    assert_int_equal(ss_config_odd_variables(environment, &out), SS_OK);
+    assert_string_equal(
+        ss_buf_text(&out),
+        "environment: SS_BUDGET is no setting and has no effect; did you mean "
+        "SS_MEASURE_BUDGET?\n"
+        "environment: SS_MESURE_SEED is no setting and has no effect; did you "
+        "mean SS_MEASURE_SEED?\n"
+        "environment: SS_OTHER_TOOL is no setting and has no effect; "
+        "`stepscale config --help` lists the keys\n"
+        "environment: SS_a?[2J is no setting and has no effect; "
+        "`stepscale config --help` lists the keys\n");
+    ss_buf_free(&out);
+}
+
 static void all_problems_come_together(void **state)
 {
     struct config_case c = {
@@ -225,6 +249,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_list),
         cmocka_unit_test(the_indices_in_code_are_those_of_the_list),
         cmocka_unit_test(the_stronger_source_wins),
+        cmocka_unit_test(variables_that_are_no_setting_are_pointed_out),
         cmocka_unit_test(all_problems_come_together),
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(a_wrong_value_hides_rules_about_it),

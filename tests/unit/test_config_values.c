@@ -59,7 +59,8 @@ static void wrong_values_are_refused_with_what_is_accepted(void **state)
         {"model.preset", "\xe2\x80\xa8", "U+2028"},
         {"model.preset", "\xc2\x85", "U+0085"},
         {"model.hiden", "1", "did you mean model.hidden?"},
-        {"hidden", "1", "unknown key hidden; the keys are listed by --help"},
+        {"hidden", "1",
+         "unknown key hidden; `stepscale config --help` lists the keys"},
         {"", "1", "unknown key"}};
     (void)state;
     for (size_t i = 0; i < SS_COUNT_OF(cases); i++)

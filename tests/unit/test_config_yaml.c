@@ -63,14 +63,14 @@ static void unknown_names(void **state)
     case_refused("modle:\n  hidden: 4\n  x: {y: [z]}\n",
                  "job.yaml:1:1: unknown section modle; did you mean model?\n");
     case_refused("frobnicate: 3\n",
-                 "job.yaml:1:1: unknown section frobnicate; the keys are "
-                 "listed by --help\n");
+                 "job.yaml:1:1: unknown section frobnicate; "
+                 "`stepscale config --help` lists the keys\n");
     case_refused("model.hidden: 4\n",
                  "job.yaml:1:1: model.hidden: write the section and the "
                  "indented key on lines of their own\n");
     case_refused("model:\n  \"a\\nb\": 4\n",
-                 "job.yaml:2:3: unknown key model.a?b; the keys are listed by "
-                 "--help\n");
+                 "job.yaml:2:3: unknown key model.a?b; `stepscale config "
+                 "--help` lists the keys\n");
 }
 
 static void duplicates_name_both_lines(void **state)

@@ -97,7 +97,8 @@ static void file_that_is_not_there(void **state)
 {
     struct ss_shape s;
     (void)state;
-    assert_int_equal(ss_model_file("tests/fixtures/none.json", &s), SS_ERR_IO);
+    assert_int_equal(ss_model_file("tests/fixtures/none.json", &s),
+                     SS_ERR_CONFIG);
     assert_non_null(strstr(ss_error_text(), "none.json"));
 }
 
