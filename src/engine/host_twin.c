@@ -66,13 +66,13 @@ double ss_twin_silu_slope(double x)
     return s * (1 + x * (1 - s));
 }
 
-void ss_twin_adamw(double *w, double *m, double *v, double g, int64_t step)
+void ss_twin_adamw(double *w, double *m, double *v, double g, double rate,
+                   int64_t step)
 {
     double t = (double)step;
     *m = SS_ADAMW_BETA1 * *m + (1 - SS_ADAMW_BETA1) * g;
     *v = SS_ADAMW_BETA2 * *v + (1 - SS_ADAMW_BETA2) * g * g;
     double m_hat = *m / (1 - pow(SS_ADAMW_BETA1, t));
     double v_hat = *v / (1 - pow(SS_ADAMW_BETA2, t));
-    *w -= SS_ADAMW_LR *
-          (SS_ADAMW_DECAY * *w + m_hat / (sqrt(v_hat) + SS_ADAMW_EPS));
+    *w -= rate * (SS_ADAMW_DECAY * *w + m_hat / (sqrt(v_hat) + SS_ADAMW_EPS));
 }

@@ -23,8 +23,10 @@ double ss_twin_gelu(double x);
 double ss_twin_gelu_slope(double x);
 double ss_twin_silu(double x);
 double ss_twin_silu_slope(double x);
-/** One parameter of AdamW: step from 1; g is the gradient already over dp. */
-void ss_twin_adamw(double *w, double *m, double *v, double g, int64_t step);
+/** One parameter of AdamW: step from 1; g is the gradient already over dp;
+ * rate is LR in a plan. */
+void ss_twin_adamw(double *w, double *m, double *v, double g, double rate,
+                   int64_t step);
 /** Element i of an array of fp32 or fp64. */
 double ss_twin_get(const void *data, enum ss_dtype dtype, uint64_t i);
 

@@ -78,8 +78,12 @@ enum ss_role {
 /** AdamW as SS_OP_OPTIMIZER does it over `count` parameters: a weight w,
  * b gradient, c moment m, d moment v; t counts steps from 1 since the state was
  * filled. g = b / dp; m = B1 m + (1 - B1) g; v = B2 v + (1 - B2) g^2;
- * w -= LR (WD w + m / (1 - B1^t) / (sqrt(v / (1 - B2^t)) + EPS)). */
-#define SS_ADAMW_LR 1e-4
+ * w -= LR (WD w + m / (1 - B1^t) / (sqrt(v / (1 - B2^t)) + EPS)).
+ * LR is far below a trainer's: the batch is always the same and the loss has no
+ * minimum, so that at 1e-4 the weights of a deep model line up within some ten
+ * steps, and products overflow (or hold zeros and infinities, which draw less
+ * power than numbers). */
+#define SS_ADAMW_LR 1e-8
 #define SS_ADAMW_BETA1 0.9
 #define SS_ADAMW_BETA2 0.999
 #define SS_ADAMW_EPS 1e-8

@@ -248,7 +248,7 @@ static void one_pass(struct reference *r, int dp)
 /* torch.optim.AdamW, line by line. */
 static void adamw(struct reference *r, double dp)
 {
-    const double lr = 1e-4, b1 = 0.9, b2 = 0.999, eps = 1e-8, decay = 0.01;
+    const double lr = 1e-8, b1 = 0.9, b2 = 0.999, eps = 1e-8, decay = 0.01;
     double c1 = 1 - pow(b1, r->step), c2 = 1 - pow(b2, r->step);
     for (int64_t i = 0; i < r->params; i++) {
         double g = r->g[i] / dp;

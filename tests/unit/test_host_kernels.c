@@ -166,7 +166,7 @@ static void adamw_equals_its_twin(void **state)
             assert_int_equal(ss_host_optimizer(&b.host, &op), SS_OK);
             for (size_t i = 0; i < N; i++)
                 ss_twin_adamw(&b.before[0][i], &b.before[2][i], &b.before[3][i],
-                              b.before[1][i] / 4, step);
+                              b.before[1][i] / 4, SS_ADAMW_LR, step);
         }
         for (size_t i = 0; i < N; i++) {
             near(&b, get(&b, 0, i), b.before[0][i], i);
@@ -193,7 +193,7 @@ static void twins_are_what_the_world_says(void **state)
         assert_true(fabs(ss_twin_silu_slope(x) - silu) < 1e-8);
     }
     double w = 1, m = 0, v = 0;
-    ss_twin_adamw(&w, &m, &v, 0.5, 1);
+    ss_twin_adamw(&w, &m, &v, 0.5, 1e-4, 1);
     assert_true(fabs(w - (1 - 1e-4 * (0.01 + 0.5 / (0.5 + 1e-8)))) < 1e-15);
 }
 
