@@ -10,6 +10,7 @@
 #include "engine/coll_nccl.h"
 #include "engine/cuda_lt.h"
 #include "engine/engine.h"
+#include "engine/gemm_cache.h"
 #include "health/nvml.h"
 #include "kernels/kernels.h"
 
@@ -44,17 +45,16 @@ struct ss_cuda_clock {
     int n; /**< taken in this block */
 };
 
-/** A product of one shape, with the algorithm that was chosen for it. */
+/** A product of one shape, and how it is done. */
 struct ss_cuda_gemm {
     int64_t m, n, k;
     bool ta, tb, accumulate;
+    enum ss_map tail; /**< the function after it that it may take in */
     enum ss_dtype in, out;
-    unsigned align[3]; /**< of a, b, c in bytes, at most 256 */
-    cublasLtMatmulDesc_t desc;
-    cublasLtMatrixLayout_t a, b, c; /**< as cuBLASLt sees them */
-    cublasLtMatmulAlgo_t algo;
-    int candidates, chosen;  /**< offered, and which was taken */
-    float first_ms, best_ms; /**< the first one offered, and the best */
+    unsigned align[4]; /**< of a, b, c, the tail's c; in bytes, at most 256 */
+    cublasLtMatmulDesc_t desc, fused; /**< alone; with its tail */
+    cublasLtMatrixLayout_t a, b, c;   /**< as cuBLASLt sees them */
+    struct ss_gemm_choice choice;
 };
 
 /** What an op of the plan needs at its enqueue, found once. */
@@ -64,6 +64,8 @@ struct ss_cuda_op {
     bool has_start;   /**< its start is marked, not derived */
     int event;        /**< of a slot: start if it has one, then end */
     int gemm;         /**< -1: none */
+    int tail;         /**< of a product: the map it may take in, -1: none */
+    int head;         /**< of such a map: the product, -1: none */
     cudaEvent_t done; /**< unsampled blocks, if awaited */
 };
 
@@ -79,6 +81,9 @@ struct ss_cuda {
     struct ss_lt *lt;
     cublasLtHandle_t blas;
     void *workspace;
+    char products[512]; /**< file of choices, "": none */
+    struct ss_gemm_cache cache;
+    bool warm;       /**< products were measured under load before */
     double *normals; /**< [SS_CUDA_NORMALS] on the device */
     uint64_t *words; /**< results of checks, on the device */
     double sums[2];
@@ -96,6 +101,7 @@ struct ss_cuda {
     struct ss_cuda_op *op;
     struct ss_cuda_gemm *gemm;
     int n_gemms;
+    bool settled;               /**< the group does its products alike */
     bool chains, always_chains; /**< communication ops run one by one */
     cudaEvent_t *mark;          /**< [SS_CUDA_MARKS] */
     cudaEvent_t *event;         /**< [slots][per_slot] */
@@ -172,17 +178,45 @@ enum ss_status ss_cuda_fill(struct ss_cuda *self);
 /** Normal data where only ops write, so that nothing is timed on zeros. */
 enum ss_status ss_cuda_fill_rest(struct ss_cuda *self);
 
-/* cuda_gemm.c, cuda_gemm_pick.c */
+/* cuda_gemm.c: products of the plan */
+/** Shapes, and for each how it is done: from the cache, else measured. */
 enum ss_status ss_cuda_gemms_open(struct ss_cuda *self);
 void ss_cuda_gemms_close(struct ss_cuda *self);
+/** Once after a load: all ranks of the group do as its rank 0. */
+enum ss_status ss_cuda_gemms_settle_all(struct ss_cuda *self);
 /** Enqueues op `index`; alone: without what it accumulates on. */
 enum ss_status ss_cuda_gemm(struct ss_cuda *self, int index, bool alone);
-/** Which of the algorithms offered runs op `index` fastest here. */
-enum ss_status ss_cuda_gemm_pick(struct ss_cuda *self, int index,
-                                 const cublasLtMatmulHeuristicResult_t *offered,
-                                 int n);
 enum ss_status ss_cuda_gemm_run(struct ss_cuda *self, int index,
-                                const cublasLtMatmulAlgo_t *algo, bool alone);
+                                const struct ss_gemm_choice *choice,
+                                bool alone);
+/** A map that the product before it has done already. */
+bool ss_cuda_is_taken_in(const struct ss_cuda *self, int index);
+
+/* cuda_gemm_shape.c: how cuBLASLt is told of a product */
+struct ss_cuda_gemm ss_cuda_gemm_shape(const struct ss_cuda *self, int index);
+bool ss_cuda_gemm_same(const struct ss_cuda_gemm *a,
+                       const struct ss_cuda_gemm *b);
+uint64_t ss_cuda_gemm_key(const struct ss_cuda *self,
+                          const struct ss_cuda_gemm *shape);
+cublasStatus_t ss_cuda_gemm_describe(const struct ss_cuda *self,
+                                     struct ss_cuda_gemm *shape);
+void ss_cuda_gemm_forget(const struct ss_cuda *self,
+                         struct ss_cuda_gemm *shape);
+/** What the heuristic offers; *n is 0 where it offers nothing. */
+cublasStatus_t ss_cuda_gemm_offers(const struct ss_cuda *self,
+                                   const struct ss_cuda_gemm *shape, bool fused,
+                                   cublasLtMatmulHeuristicResult_t *out,
+                                   int room, int *n);
+
+/* cuda_gemm_fuse.c */
+/** Pure: the map that the product `index` may take into its epilogue: nothing
+ * between the two touches what it writes; -1: none. */
+int ss_cuda_fusable(const struct ss_plan *plan, int index);
+
+/* cuda_gemm_pick.c */
+/** Measures op `index` with every algorithm offered, alone and with its tail,
+ * and keeps the fastest under load. */
+enum ss_status ss_cuda_gemm_pick(struct ss_cuda *self, int index);
 
 /* cuda_ops.c: any op onto its lane */
 enum ss_status ss_cuda_issue(struct ss_cuda *self, int index);

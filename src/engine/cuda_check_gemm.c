@@ -3,12 +3,14 @@
  * Products against their CPU twin: a few rows and columns of each shape, on
  * integers (exact up to the one rounding of the result) and on normal data
  * (within rounding). Operands are fetched as doubles and multiplied out here,
- * as plainly as can be. Must not know which algorithm ran.
+ * as plainly as can be, and so is a function that the product takes in. Must
+ * not know which algorithm ran.
  */
 #include <math.h>
 
 #include "base/mem.h"
 #include "engine/cuda.h"
+#include "engine/host_twin.h"
 
 #define SLICE 8 /* rows and columns compared */
 
@@ -140,28 +142,87 @@ static struct wanted multiply(const struct ss_cuda *self,
                                       0x1p-24};
 }
 
-static enum ss_status compare(struct ss_cuda *self, const struct ss_op *op,
+/* The same after the function that was taken in; `other` is what that reads
+ * beside. It is computed from sums not yet rounded, by a quick tanh. */
+static struct wanted after(const struct ss_cuda *self, const struct ss_op *tail,
+                           struct wanted product, double other)
+{
+    double half = half_unit(ss_cuda_type(self, tail->c));
+    double size = fabs(product.value), x = product.value;
+    double value = tail->map == SS_MAP_GELU ? ss_twin_gelu(x)
+                                            : x * ss_twin_gelu_slope(other);
+    return (struct wanted){
+        .value = value,
+        .allowed = 1.2 * (product.allowed + 2 * half * size) +
+                   2 * half * fabs(value) + 0x1p-7 * size + 0x1p-24};
+}
+
+/* One element, and how it is told of. */
+struct place {
+    int index; /* of the op */
+    const struct ss_op *op;
+    struct ss_ref in;
+    int64_t row, col;
+};
+
+static enum ss_status compare_one(struct ss_cuda *self, const struct slice *s,
+                                  const struct place *at, struct wanted want,
+                                  struct ss_check_sink *sink, bool *ok)
+{
+    const struct line c = {at->in, (uint64_t)(at->row * at->op->n + at->col), 1,
+                           1};
+    double got;
+    SS_TRY(fetch(self, s, &c, &got));
+    if (!*ok || fabs(got - want.value) <= want.allowed)
+        return SS_OK;
+    *ok = false;
+    ss_check_add(sink, "gemm", false,
+                 "%s: element %lld,%lld is %.9g, expected %.9g%s", at->op->name,
+                 (long long)at->row, (long long)at->col, got, want.value,
+                 want.allowed == 0 ? " exactly" : "");
+    return SS_OK;
+}
+
+/* What the product leaves, and what it makes of that in its epilogue. */
+static enum ss_status compare_element(struct ss_cuda *self,
+                                      const struct slice *s, struct place at,
+                                      struct wanted want,
+                                      struct ss_check_sink *sink, bool *ok)
+{
+    int map = self->op[at.index].tail;
+    const struct ss_op *tail = NULL;
+    double other = 0;
+    if (map >= 0 && ss_cuda_is_taken_in(self, map))
+        tail = &self->work.plan->op[map];
+    if (!tail || tail->map == SS_MAP_GELU)
+        SS_TRY(compare_one(self, s, &at, want, sink, ok));
+    if (!tail)
+        return SS_OK;
+    if (tail->map == SS_MAP_GELU_BWD) {
+        const struct line b = {tail->b, (uint64_t)(at.row * at.op->n + at.col),
+                               1, 1};
+        SS_TRY(fetch(self, s, &b, &other));
+    }
+    at.in = tail->c;
+    return compare_one(self, s, &at, after(self, tail, want, other), sink, ok);
+}
+
+static enum ss_status compare(struct ss_cuda *self, int index,
                               const struct slice *s, bool exact,
                               struct ss_check_sink *sink, bool *ok)
 {
+    const struct ss_op *op = &self->work.plan->op[index];
     uint64_t k = (uint64_t)op->k;
-    for (int i = 0; i < s->rows * s->cols; i++) {
-        int64_t row = spread(i / s->cols, s->rows, op->m);
-        int64_t col = spread(i % s->cols, s->cols, op->n);
+    for (int i = 0; i < s->rows * s->cols && *ok; i++) {
+        const struct place at = {.index = index,
+                                 .op = op,
+                                 .in = op->c,
+                                 .row = spread(i / s->cols, s->rows, op->m),
+                                 .col = spread(i % s->cols, s->cols, op->n)};
         const double *a = s->a + (uint64_t)(i / s->cols) * k;
         const double *b = s->b + (uint64_t)(i % s->cols) * k;
-        const struct line c = {op->c, (uint64_t)(row * op->n + col), 1, 1};
-        double got;
-        SS_TRY(fetch(self, s, &c, &got));
-        struct wanted want = multiply(self, op, a, b, exact);
-        if (fabs(got - want.value) <= want.allowed)
-            continue;
-        *ok = false;
-        ss_check_add(sink, "gemm", false,
-                     "%s: element %lld,%lld is %.9g, expected %.9g%s", op->name,
-                     (long long)row, (long long)col, got, want.value,
-                     exact ? " exactly" : "");
-        return SS_OK;
+        SS_TRY(compare_element(self, s, at, multiply(self, op, a, b, exact),
+                               sink, ok));
     }
     return SS_OK;
 }
@@ -185,12 +246,16 @@ static enum ss_status check_shape(struct ss_cuda *self, int index,
                                   struct ss_check_sink *sink, bool *ok)
 {
     const struct ss_op *op = &self->work.plan->op[index];
+    int tail = self->op[index].tail;
     for (int exact = 1; exact >= 0 && *ok; exact--) {
+        if (tail >= 0 && self->work.plan->op[tail].b.buf >= 0)
+            SS_TRY(fill(self, self->work.plan->op[tail].b,
+                        (uint64_t)(op->m * op->n), 29, false));
         SS_TRY(fill(self, op->a, (uint64_t)(op->m * op->k), 11, exact));
         SS_TRY(fill(self, op->b, (uint64_t)(op->k * op->n), 1013, exact));
         SS_TRY(ss_cuda_gemm(self, index, true));
         SS_TRY(fetch_operands(self, op, s));
-        SS_TRY(compare(self, op, s, exact, sink, ok));
+        SS_TRY(compare(self, index, s, exact, sink, ok));
     }
     return SS_OK;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products through cuBLASLt. It thinks in columns: a row-major C = A B is its
- * C' = B' A', so the operands change places and keep their memory. Shapes that
- * recur share one description and one algorithm. Must not know the schedule.
+ * The products of a plan. Those of equal shape share one description and one
+ * way of doing it, which comes from the cache or is measured, and is the same
+ * on all ranks of a group. Must not know the schedule.
  */
+#include <string.h>
+
+#include "base/log.h"
 #include "base/mem.h"
 #include "engine/cuda.h"
-
-#define CANDIDATES 8
 
 static enum ss_status lt_said(const struct ss_cuda *self, cublasStatus_t status,
                               const struct ss_op *op)
@@ -22,160 +23,76 @@ static enum ss_status lt_said(const struct ss_cuda *self, cublasStatus_t status,
                    self->lt->cublasLtGetStatusString(status));
 }
 
-static cudaDataType_t data_type(enum ss_dtype dtype)
-{
-    switch (dtype) {
-    case SS_DT_F64:
-        return CUDA_R_64F;
-    case SS_DT_BF16:
-        return CUDA_R_16BF;
-    case SS_DT_FP16:
-        return CUDA_R_16F;
-    default:
-        return CUDA_R_32F;
-    }
-}
-
-static cublasComputeType_t compute_type(const struct ss_cuda *self,
-                                        enum ss_dtype in)
-{
-    if (in == SS_DT_F64)
-        return CUBLAS_COMPUTE_64F;
-    if (self->work.plan->precision == SS_PRECISION_TF32)
-        return CUBLAS_COMPUTE_32F_FAST_TF32;
-    return CUBLAS_COMPUTE_32F;
-}
-
-static unsigned alignment(const void *p)
-{
-    uintptr_t low = (uintptr_t)p & (~(uintptr_t)p + 1);
-    return low > 256 || low == 0 ? 256 : (unsigned)low;
-}
-
-static struct ss_cuda_gemm shape_of(const struct ss_cuda *self,
-                                    const struct ss_op *op)
-{
-    return (struct ss_cuda_gemm){
-        .m = op->m,
-        .n = op->n,
-        .k = op->k,
-        .ta = op->ta,
-        .tb = op->tb,
-        .accumulate = op->accumulate,
-        .in = ss_cuda_type(self, op->a),
-        .out = ss_cuda_type(self, op->c),
-        .align = {alignment(ss_cuda_at(self, op->a)),
-                  alignment(ss_cuda_at(self, op->b)),
-                  alignment(ss_cuda_at(self, op->c))},
-    };
-}
-
-static bool same(const struct ss_cuda_gemm *a, const struct ss_cuda_gemm *b)
-{
-    return a->m == b->m && a->n == b->n && a->k == b->k && a->ta == b->ta &&
-           a->tb == b->tb && a->accumulate == b->accumulate && a->in == b->in &&
-           a->out == b->out && a->align[0] == b->align[0] &&
-           a->align[1] == b->align[1] && a->align[2] == b->align[2];
-}
-
 static int find(const struct ss_cuda *self, const struct ss_cuda_gemm *shape)
 {
     for (int i = 0; i < self->n_gemms; i++)
-        if (same(&self->gemm[i], shape))
+        if (ss_cuda_gemm_same(&self->gemm[i], shape))
             return i;
     return -1;
 }
 
-static cublasStatus_t describe(const struct ss_cuda *self,
-                               struct ss_cuda_gemm *g)
+/* An epilogue's tanh is good for short types only. */
+static void pair_up(struct ss_cuda *self)
 {
-    cudaDataType_t in = data_type(g->in), out = data_type(g->out);
-    cudaDataType_t scale = g->in == SS_DT_F64 ? CUDA_R_64F : CUDA_R_32F;
-    cublasOperation_t first = g->tb ? CUBLAS_OP_T : CUBLAS_OP_N;
-    cublasOperation_t second = g->ta ? CUBLAS_OP_T : CUBLAS_OP_N;
-    uint64_t m = (uint64_t)g->m, n = (uint64_t)g->n, k = (uint64_t)g->k;
-    cublasStatus_t s = self->lt->cublasLtMatmulDescCreate(
-        &g->desc, compute_type(self, g->in), scale);
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatmulDescSetAttribute(
-            g->desc, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first));
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatmulDescSetAttribute(
-            g->desc, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second));
-    /* rows x columns in its order, then the leading dimension */
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatrixLayoutCreate(
-            &g->a, in, g->tb ? k : n, g->tb ? n : k, g->tb ? g->k : g->n);
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatrixLayoutCreate(
-            &g->b, in, g->ta ? m : k, g->ta ? k : m, g->ta ? g->m : g->k);
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatrixLayoutCreate(&g->c, out, n, m, g->n);
-    return s;
+    const struct ss_plan *plan = self->work.plan;
+    bool may = self->config->device_fuse != SS_FUSE_OFF &&
+               ss_dtype_size(self->storage) == 2;
+    for (int i = 0; i < plan->n_ops; i++)
+        self->op[i].gemm = self->op[i].tail = self->op[i].head = -1;
+    for (int i = 0; i < plan->n_ops && may; i++) {
+        int map = ss_cuda_fusable(plan, i);
+        self->op[i].tail = map;
+        if (map >= 0)
+            self->op[map].head = i;
+    }
 }
 
-static cublasStatus_t set_limits(const struct ss_cuda *self,
-                                 cublasLtMatmulPreference_t wants,
-                                 const struct ss_cuda_gemm *g)
+static enum ss_status find_shapes(struct ss_cuda *self)
 {
-    static const cublasLtMatmulPreferenceAttributes_t which[] = {
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES};
-    size_t workspace = SS_CUDA_WORKSPACE;
-    /* partial sums are never rounded to the output's type */
-    uint32_t reductions =
-        CUBLASLT_REDUCTION_SCHEME_MASK & ~CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
-    cublasStatus_t s = self->lt->cublasLtMatmulPreferenceSetAttribute(
-        wants, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
-        sizeof(workspace));
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
-            wants, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
-            sizeof(reductions));
-    for (size_t i = 0; i < SS_COUNT_OF(which) && s == CUBLAS_STATUS_SUCCESS;
-         i++)
-        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
-            wants, which[i], &g->align[i], sizeof(g->align[i]));
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatmulPreferenceSetAttribute(
-            wants, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &g->align[2],
-            sizeof(g->align[2]));
-    return s;
+    const struct ss_plan *plan = self->work.plan;
+    for (int i = 0; i < plan->n_ops; i++) {
+        if (plan->op[i].kind != SS_OP_GEMM)
+            continue;
+        const struct ss_cuda_gemm shape = ss_cuda_gemm_shape(self, i);
+        self->op[i].gemm = find(self, &shape);
+        if (self->op[i].gemm >= 0)
+            continue;
+        struct ss_cuda_gemm *g = &self->gemm[self->n_gemms];
+        *g = shape;
+        self->op[i].gemm = self->n_gemms++;
+        SS_TRY(lt_said(self, ss_cuda_gemm_describe(self, g), &plan->op[i]));
+        g->choice.key = ss_cuda_gemm_key(self, g);
+    }
+    return SS_OK;
 }
 
-static cublasStatus_t offers(const struct ss_cuda *self,
-                             const struct ss_cuda_gemm *g,
-                             cublasLtMatmulHeuristicResult_t *offered, int *n)
+/* Known from before, and does it run? */
+static bool remembers(struct ss_cuda *self, int index)
 {
-    cublasLtMatmulPreference_t wants;
-    cublasStatus_t s = self->lt->cublasLtMatmulPreferenceCreate(&wants);
-    if (s != CUBLAS_STATUS_SUCCESS)
-        return s;
-    s = set_limits(self, wants, g);
-    if (s == CUBLAS_STATUS_SUCCESS)
-        s = self->lt->cublasLtMatmulAlgoGetHeuristic(self->blas, g->desc, g->a,
-                                                     g->b, g->c, g->c, wants,
-                                                     CANDIDATES, offered, n);
-    (void)self->lt->cublasLtMatmulPreferenceDestroy(wants);
-    if (s == CUBLAS_STATUS_SUCCESS && *n == 0)
-        s = CUBLAS_STATUS_NOT_SUPPORTED;
-    return s;
+    struct ss_cuda_gemm *g = &self->gemm[self->op[index].gemm];
+    const struct ss_gemm_choice *known =
+        ss_gemm_cache_find(&self->cache, g->choice.key);
+    if (!known || (known->fused && !g->fused) ||
+        ss_cuda_gemm_run(self, index, known, false) != SS_OK) {
+        ss_error_set(NULL);
+        return false;
+    }
+    g->choice = *known;
+    return true;
 }
 
-/* The shape of op `index`, described and with an algorithm. */
-static enum ss_status add(struct ss_cuda *self, int index,
-                          const struct ss_cuda_gemm *shape)
+static enum ss_status choose(struct ss_cuda *self)
 {
-    cublasLtMatmulHeuristicResult_t offered[CANDIDATES];
-    const struct ss_op *op = &self->work.plan->op[index];
-    struct ss_cuda_gemm *g = &self->gemm[self->n_gemms];
-    int n = 0;
-    *g = *shape;
-    self->op[index].gemm = self->n_gemms++;
-    SS_TRY(lt_said(self, describe(self, g), op));
-    SS_TRY(lt_said(self, offers(self, g, offered, &n), op));
-    return ss_cuda_gemm_pick(self, index, offered, n);
+    const struct ss_plan *plan = self->work.plan;
+    int next = 0; /* shapes are numbered as they first occur */
+    for (int i = 0; i < plan->n_ops; i++) {
+        if (self->op[i].gemm != next)
+            continue;
+        next++;
+        if (!remembers(self, i))
+            SS_TRY(ss_cuda_gemm_pick(self, i));
+    }
+    return SS_OK;
 }
 
 static int count_gemms(const struct ss_plan *plan)
@@ -186,63 +103,149 @@ static int count_gemms(const struct ss_plan *plan)
     return n;
 }
 
+static void log_products(const struct ss_cuda *self)
+{
+    for (int i = 0; i < self->n_gemms; i++) {
+        const struct ss_cuda_gemm *g = &self->gemm[i];
+        double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
+        ss_log(SS_LOG_DEBUG, "engine",
+               "product %lld x %lld x %lld%s%s%s: algorithm %d of %d%s, %.0f "
+               "TFLOP/s (the first offered: %.0f)",
+               (long long)g->m, (long long)g->n, (long long)g->k,
+               g->ta ? " ta" : "", g->tb ? " tb" : "",
+               g->tail != SS_MAP_NONE ? " gelu" : "", g->choice.chosen + 1,
+               g->choice.candidates, g->choice.fused ? " fused" : "",
+               flops / (double)g->choice.best_ms / 1e9,
+               flops / (double)g->choice.first_ms / 1e9);
+    }
+}
+
 enum ss_status ss_cuda_gemms_open(struct ss_cuda *self)
 {
-    const struct ss_plan *plan = self->work.plan;
-    self->gemm = ss_alloc((size_t)count_gemms(plan), sizeof(*self->gemm),
-                          "shapes of products");
+    self->gemm = ss_alloc((size_t)count_gemms(self->work.plan),
+                          sizeof(*self->gemm), "shapes of products");
     if (!self->gemm)
         return SS_ERR_NO_MEMORY;
-    for (int i = 0; i < plan->n_ops; i++) {
-        self->op[i].gemm = -1;
-        if (plan->op[i].kind != SS_OP_GEMM)
-            continue;
-        const struct ss_cuda_gemm shape = shape_of(self, &plan->op[i]);
-        self->op[i].gemm = find(self, &shape);
-        if (self->op[i].gemm < 0)
-            SS_TRY(add(self, i, &shape));
-    }
+    self->settled = false;
+    pair_up(self);
+    SS_TRY(find_shapes(self));
+    SS_TRY(choose(self));
+    log_products(self);
     return SS_OK;
 }
 
 void ss_cuda_gemms_close(struct ss_cuda *self)
 {
-    for (int i = 0; i < self->n_gemms; i++) {
-        struct ss_cuda_gemm *g = &self->gemm[i];
-        if (g->desc)
-            (void)self->lt->cublasLtMatmulDescDestroy(g->desc);
-        if (g->a)
-            (void)self->lt->cublasLtMatrixLayoutDestroy(g->a);
-        if (g->b)
-            (void)self->lt->cublasLtMatrixLayoutDestroy(g->b);
-        if (g->c)
-            (void)self->lt->cublasLtMatrixLayoutDestroy(g->c);
-    }
+    for (int i = 0; i < self->n_gemms; i++)
+        ss_cuda_gemm_forget(self, &self->gemm[i]);
     ss_free(self->gemm);
     self->gemm = NULL;
     self->n_gemms = 0;
 }
 
+static void adopt(struct ss_cuda *self, const struct ss_gemm_choice *choice)
+{
+    for (int i = 0; i < self->n_gemms; i++)
+        if (self->gemm[i].choice.key == choice->key)
+            self->gemm[i].choice = *choice;
+}
+
+/* One rank of a node keeps what was found; who cannot says so once. */
+static void keep(struct ss_cuda *self)
+{
+    if (!self->products[0] || !self->cache.changed ||
+        self->place.local_rank != 0)
+        return;
+    if (ss_gemm_cache_write(&self->cache, self->products) == SS_OK)
+        return;
+    ss_log(SS_LOG_INFO, "engine", "measured again next time: %s",
+           ss_error_text());
+    ss_error_set(NULL);
+    self->products[0] = '\0';
+}
+
+enum ss_status ss_cuda_gemms_settle_all(struct ss_cuda *self)
+{
+    struct ss_rt *group = self->comms.group;
+    int n = self->n_gemms;
+    if (self->settled)
+        return SS_OK;
+    if (group)
+        SS_TRY(ss_bcast_all(group, &n, sizeof(n), 0));
+    for (int i = 0; i < n && group; i++) {
+        struct ss_gemm_choice choice = {0};
+        if (group->rank == 0)
+            choice = self->gemm[i].choice;
+        SS_TRY(ss_bcast_all(group, &choice, sizeof(choice), 0));
+        adopt(self, &choice);
+    }
+    self->settled = true;
+    for (int i = 0; i < self->n_gemms; i++)
+        SS_TRY(ss_gemm_cache_put(&self->cache, &self->gemm[i].choice));
+    keep(self);
+    return SS_OK;
+}
+
+/* The operands of one launch. */
+struct call {
+    const struct ss_cuda_gemm *gemm;
+    cublasLtMatmulDesc_t desc;
+    void *c; /* the result */
+};
+
+/* Fused: the result is the tail's, and the operand that is left is what the
+ * epilogue reads (GELU's input, backward) or writes (the same, forward). */
+static enum ss_status prepare(const struct ss_cuda *self, int index, bool fused,
+                              struct call *out)
+{
+    const struct ss_op *op = &self->work.plan->op[index];
+    *out = (struct call){.gemm = &self->gemm[self->op[index].gemm]};
+    out->desc = fused ? out->gemm->fused : out->gemm->desc;
+    out->c = ss_cuda_at(self, op->c);
+    if (!fused)
+        return SS_OK;
+    const struct ss_op *tail = &self->work.plan->op[self->op[index].tail];
+    const void *other =
+        tail->map == SS_MAP_GELU ? out->c : ss_cuda_at(self, tail->b);
+    out->c = ss_cuda_at(self, tail->c);
+    return lt_said(self,
+                   self->lt->cublasLtMatmulDescSetAttribute(
+                       out->desc, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+                       &other, sizeof(other)),
+                   op);
+}
+
 enum ss_status ss_cuda_gemm_run(struct ss_cuda *self, int index,
-                                const cublasLtMatmulAlgo_t *algo, bool alone)
+                                const struct ss_gemm_choice *choice, bool alone)
 {
     static const float zero_f = 0, one_f = 1;
     static const double zero_d = 0, one_d = 1;
     const struct ss_op *op = &self->work.plan->op[index];
-    const struct ss_cuda_gemm *g = &self->gemm[self->op[index].gemm];
+    struct call call;
+    SS_TRY(prepare(self, index, choice->fused, &call));
+    const struct ss_cuda_gemm *g = call.gemm;
     bool wide = g->in == SS_DT_F64, adds = g->accumulate && !alone;
     const void *alpha = wide ? (const void *)&one_d : &one_f;
     const void *none = wide ? (const void *)&zero_d : &zero_f;
-    void *c = ss_cuda_at(self, op->c);
+    cublasLtMatmulAlgo_t algo;
+    _Static_assert(sizeof(algo) == sizeof(choice->algo), "one opaque word");
+    memcpy(&algo, choice->algo, sizeof(algo));
     cublasStatus_t status = self->lt->cublasLtMatmul(
-        self->blas, g->desc, alpha, ss_cuda_at(self, op->b), g->a,
-        ss_cuda_at(self, op->a), g->b, adds ? alpha : none, c, g->c, c, g->c,
-        algo, self->workspace, SS_CUDA_WORKSPACE, self->lane[SS_LANE_COMPUTE]);
+        self->blas, call.desc, alpha, ss_cuda_at(self, op->b), g->a,
+        ss_cuda_at(self, op->a), g->b, adds ? alpha : none, call.c, g->c,
+        call.c, g->c, &algo, self->workspace, SS_CUDA_WORKSPACE,
+        self->lane[SS_LANE_COMPUTE]);
     return lt_said(self, status, op);
 }
 
 enum ss_status ss_cuda_gemm(struct ss_cuda *self, int index, bool alone)
 {
     const struct ss_cuda_gemm *g = &self->gemm[self->op[index].gemm];
-    return ss_cuda_gemm_run(self, index, &g->algo, alone);
+    return ss_cuda_gemm_run(self, index, &g->choice, alone);
+}
+
+bool ss_cuda_is_taken_in(const struct ss_cuda *self, int index)
+{
+    int head = self->op[index].head;
+    return head >= 0 && self->gemm[self->op[head].gemm].choice.fused;
 }

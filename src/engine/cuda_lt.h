@@ -14,6 +14,7 @@
     X(cublasLtCreate)                                                          \
     X(cublasLtDestroy)                                                         \
     X(cublasLtGetStatusString)                                                 \
+    X(cublasLtGetVersion)                                                      \
     X(cublasLtMatmulDescCreate)                                                \
     X(cublasLtMatmulDescDestroy)                                               \
     X(cublasLtMatmulDescSetAttribute)                                          \

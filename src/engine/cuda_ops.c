@@ -81,6 +81,8 @@ enum ss_status ss_cuda_issue(struct ss_cuda *self, int index)
         return communicate(self, op, stream);
     if (op->kind == SS_OP_GEMM)
         return ss_cuda_gemm(self, index, false);
+    if (ss_cuda_is_taken_in(self, index))
+        return SS_OK;
     int error = op->kind == SS_OP_OPTIMIZER ? optimizer(self, op, stream)
                                             : map(self, op, stream);
     return ss_cuda_said(self, error, op->name);

@@ -105,6 +105,7 @@ static void cuda_close(struct ss_engine *engine)
     if (self->nccl_log[0])
         (void)unlink(self->nccl_log);
     ss_nccl_unload(self->nccl_api);
+    ss_gemm_cache_free(&self->cache);
     ss_lt_close(self->lt);
     ss_nvml_close(self->nvml);
     pthread_mutex_destroy(&self->nccl_lock);
@@ -118,6 +119,11 @@ static enum ss_status bring_up(struct ss_cuda *self)
     SS_TRY(ss_nccl_prepare(self->nccl_log, sizeof(self->nccl_log)));
     SS_TRY(open_lanes(self));
     SS_TRY(ss_cuda_clock_open(self));
+    if (ss_gemm_cache_path(self->config->device_gemm_cache, self->products,
+                           sizeof(self->products)))
+        SS_TRY(ss_gemm_cache_read(&self->cache, self->products));
+    else
+        self->products[0] = '\0';
     return open_libraries(self);
 }
 
@@ -281,21 +287,6 @@ static void cuda_unload(struct ss_engine *engine)
     self->work = (struct ss_engine_work){0};
 }
 
-static void log_gemms(const struct ss_cuda *self)
-{
-    for (int i = 0; i < self->n_gemms; i++) {
-        const struct ss_cuda_gemm *g = &self->gemm[i];
-        double flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
-        ss_log(SS_LOG_DEBUG, "engine",
-               "product %lld x %lld x %lld%s%s: algorithm %d of %d, %.0f "
-               "TFLOP/s (the first: %.0f)",
-               (long long)g->m, (long long)g->n, (long long)g->k,
-               g->ta ? " ta" : "", g->tb ? " tb" : "", g->chosen + 1,
-               g->candidates, flops / g->best_ms / 1e9,
-               flops / g->first_ms / 1e9);
-    }
-}
-
 static enum ss_status start(struct ss_cuda *self)
 {
     const struct ss_plan *plan = self->work.plan;
@@ -308,7 +299,6 @@ static enum ss_status start(struct ss_cuda *self)
     SS_TRY(ss_cuda_fill(self));
     SS_TRY(ss_cuda_fill_rest(self));
     SS_TRY(ss_cuda_gemms_open(self));
-    log_gemms(self);
     SS_TRY(ss_cuda_reset(&self->base));
     return ss_cuda_weight_variance(self, &self->variance);
 }
@@ -330,7 +320,9 @@ static enum ss_status cuda_load(struct ss_engine *engine,
 
 static enum ss_status cuda_meet_all(struct ss_engine *engine)
 {
-    struct ss_rt *group = ss_cuda_of(engine)->comms.group;
+    struct ss_cuda *self = ss_cuda_of(engine);
+    struct ss_rt *group = self->comms.group;
+    SS_TRY(ss_cuda_gemms_settle_all(self));
     return group ? ss_barrier_all(group) : SS_OK;
 }
 

@@ -52,7 +52,9 @@ static struct rig_spec layout(int index, int precision)
                             .layers = 2,
                             .bucket = 16384,
                             .precision = precision,
-                            .settings = {"device.share", "true"}};
+                            .settings = {"device.share", "true",
+                                         "device.gemm_cache", "off",
+                                         "device.fuse", "auto"}};
     if (index > 0 && n % 2 == 0) {
         spec.dp = index == 3 ? 1 : n / 2;
         spec.tp = n / spec.dp;
@@ -98,6 +100,8 @@ static void trains_as_one_host_rank_does(void **state)
                 continue;
             struct host_training t = {.spec = layout(i, cases[c].precision),
                                       .tolerance = cases[c].tolerance};
+            /* each layout and each type both ways, in turn */
+            t.spec.settings[5] = (c + (size_t)i) % 2 ? "off" : "on";
             struct rig rig;
             train_alone(&t);
             enum ss_status status = rig_open_all(&rig, rank_world(), &t.spec);
@@ -168,6 +172,7 @@ static void checks_pass(void **state)
             layout(i, i % 2 ? SS_PRECISION_FP16 : SS_PRECISION_BF16);
         struct rig rig;
         spec.hidden = 48; /* no power of two */
+        spec.settings[5] = i < 2 ? "on" : "auto";
         enum ss_status status = rig_open_all(&rig, rank_world(), &spec);
         if (status == SS_OK)
             status = ss_agree_all(rank_world(), passes(&rig));

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 ss_unit_test(test_gpu_peaks USES health LIBS m)
 ss_unit_test(test_cuda_places USES engine)
+ss_unit_test(test_gemm_cache USES engine)
 if(SS_HAVE_CUDA)
     ss_unit_test(test_cuda_host USES engine LIBS m)
+    ss_unit_test(test_cuda_fuse USES engine LIBS m)
     # The rest needs a device and is skipped, with the reason, without one.
     ss_unit_test(test_gpu_kernels USES engine LIBS m LABEL gpu TIMEOUT 120
         SOURCES gpu/test_gpu_kernels.c gpu/gpu_array.c)
