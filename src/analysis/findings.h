@@ -38,6 +38,11 @@ void ss_find_clock_shift(struct ss_findings *list,
 /* pairs.c */
 enum ss_status ss_reduce_pairs(const struct ss_run_data *run,
                                struct ss_result *out);
+/* colls.c, coll_fit.c: collectives to numbers; times to a line, or two */
+enum ss_status ss_reduce_colls(const struct ss_run_data *run,
+                               struct ss_result *out);
+void ss_coll_fit(const struct ss_coll_result *coll, int n,
+                 struct ss_fit_result *out);
 /* findings_pairs.c: slow nodes, links and paths, from the pairs table */
 enum ss_status ss_find_links(struct ss_findings *list, double min_effect,
                              struct ss_result *out);

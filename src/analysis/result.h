@@ -122,6 +122,26 @@ struct ss_pair_result {
     double latency_us, gbs; /**< one of them NaN */
 };
 
+/** One collective of one size in one group. Rates: NaN for small sizes. */
+struct ss_coll_result {
+    const struct ss_coll_row *row; /**< the first of its rows */
+    struct ss_estimate time_us;    /**< of a call, over batches */
+    double p5_us, p95_us;          /**< of single calls */
+    double algbw_gbs, busbw_gbs;
+    double wire_share; /**< by counters; NaN: not seen, or rate unknown */
+    double wire_flat, wire_tree; /**< bounds: flat ring, hierarchical */
+    double expected_gbs;         /**< busbw; NaN: no expectation */
+    char expected_from[96];      /**< its derivation, or why there is none */
+};
+/** time = alpha + bytes / rate over the sizes of one op, group and buffers. */
+struct ss_fit_result {
+    const struct ss_coll_row *row; /**< of the smallest size */
+    int sizes;
+    double alpha_us, beta_gbs; /**< beta as busbw; NaN: fewer than 3 sizes */
+    double residual;           /**< relative, root mean square */
+    int64_t kink_bytes; /**< a second line from this size on fits better; 0 */
+};
+
 enum ss_verdict_result { SS_PASS, SS_FAIL, SS_INCONCLUSIVE, SS_NONE };
 struct ss_verdict {
     enum ss_verdict_result result;
@@ -141,6 +161,10 @@ struct ss_result {
     int64_t n_pairs;
     struct ss_pair_result *pair;           /**< by library, direction, a, b */
     double pairs_healthy_gbs, pairs_noise; /**< of pairs nobody slows; NaN */
+    int64_t n_colls;
+    struct ss_coll_result *coll; /**< by library, op, group, buffers, size */
+    int n_fits;
+    struct ss_fit_result *fit;
     int n_findings;
     struct ss_finding *finding; /**< worst first */
     struct ss_verdict verdict;

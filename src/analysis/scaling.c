@@ -91,13 +91,13 @@ static enum ss_status reduce_points(const struct ss_run_data *run,
     size_t n = (size_t)run->n_points;
     struct ss_point_stat *stats = ss_alloc(n, sizeof(*stats), "points");
     enum ss_status status = SS_ERR_NO_MEMORY;
-    int steps = 0; /* points that hold steps, not pairs */
+    int steps = 0; /* points that hold steps */
 
     out->point = ss_alloc(n, sizeof(*out->point), "points");
     if (stats && out->point)
         status = SS_OK;
     for (size_t i = 0; i < n && status == SS_OK; i++)
-        if (strcmp(run->point[i].meta.mode, SS_MODE_PAIRS) != 0)
+        if (ss_mode_has_steps(run->point[i].meta.mode))
             status = ss_point_stat_open(&run->point[i], &stats[steps++]);
     if (status == SS_OK)
         status = fill_points(run, stats, steps, out);
@@ -142,6 +142,7 @@ enum ss_status ss_analyse(const struct ss_analysis_args *args,
                     (int64_t)run->n_points >= run->planned_points;
     SS_TRY_GOTO(reduce_points(run, out), status, fail);
     SS_TRY_GOTO(ss_reduce_pairs(run, out), status, fail);
+    SS_TRY_GOTO(ss_reduce_colls(run, out), status, fail);
     SS_TRY_GOTO(find(args, out), status, fail);
     ss_startup_find(args, out);
     ss_sentence_write(out, args->hang_sentence);
@@ -158,6 +159,8 @@ void ss_result_free(struct ss_result *result)
         ss_free(result->point[i].rank);
     ss_free(result->point);
     ss_free(result->pair);
+    ss_free(result->coll);
+    ss_free(result->fit);
     ss_free(result->finding);
     *result = (struct ss_result){.run = result->run};
 }

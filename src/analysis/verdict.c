@@ -181,7 +181,7 @@ static bool any_measured(const struct ss_result *result)
     for (int i = 0; i < result->n_points; i++)
         if (!isnan(result->point[i].step.median))
             return true;
-    return result->n_pairs > 0;
+    return result->n_pairs + result->n_colls > 0;
 }
 
 void ss_verdict_decide(const struct ss_result *result,

@@ -74,6 +74,11 @@ struct ss_rt_ops {
                                   const void *send, void *recv, size_t count,
                                   enum ss_dtype, enum ss_red, int root,
                                   struct ss_request *);
+    /** The same, over when it returns: what a library does best, where that is
+     * not starting it and waiting. NULL: ss_collective_all does just that. */
+    enum ss_status (*collective_all)(struct ss_rt *, enum ss_coll,
+                                     const void *send, void *recv, size_t count,
+                                     enum ss_dtype, enum ss_red, int root);
     /** done = 1 when complete; progresses. Inactive requests are done. */
     enum ss_status (*test)(struct ss_rt *, struct ss_request *, int *done);
     enum ss_status (*wait)(struct ss_rt *, struct ss_request *);
@@ -155,6 +160,20 @@ static inline enum ss_status ss_split_all(struct ss_rt *rt, int color, int key,
     if (*out)
         (*out)->logical = rt->logical;
     return SS_OK;
+}
+/** A sum of SS_DT_F32 (or what `kind` does to such elements), root 0. */
+static inline enum ss_status ss_collective_all(struct ss_rt *rt,
+                                               enum ss_coll kind,
+                                               const void *send, void *recv,
+                                               size_t count)
+{
+    struct ss_request request = {0};
+    if (rt->ops->collective_all)
+        return rt->ops->collective_all(rt, kind, send, recv, count, SS_DT_F32,
+                                       SS_RED_SUM, 0);
+    SS_TRY(rt->ops->icollective(rt, kind, send, recv, count, SS_DT_F32,
+                                SS_RED_SUM, 0, &request));
+    return rt->ops->wait(rt, &request);
 }
 /** The rank that a message to the user names. */
 static inline int ss_rt_named_rank(const struct ss_rt *rt)

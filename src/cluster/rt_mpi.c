@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime over real MPI, and the only file that includes mpi.h: MPI-3.1
- * calls, every one checked, errors returned with the library's own words. Any
- * MPI error ends the job, so nothing here tries to recover. Must not know
- * what travels: layouts, plans and topology stay above.
+ * The runtime over real MPI (with rt_mpi_coll, the only files that include
+ * mpi.h): MPI-3.1 calls, every one checked, errors returned with the library's
+ * own words. Any MPI error ends the job, so nothing here tries to recover. Must
+ * not know what travels: layouts, plans and topology stay above.
  */
 #include <limits.h>
 #include <mpi.h>
@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cluster/hostid.h"
 #include "cluster/rt.h"
+#include "cluster/rt_mpi_coll.h"
 
 /* MPI-3.1 counts are ints: longer data travels in pieces of this many. */
 #define PIECE ((size_t)1 << 30)
@@ -239,37 +240,6 @@ static enum ss_status mpi_irecv(struct ss_rt *rt, void *data, size_t len,
     return begun(code, "MPI_Irecv", &handle, request);
 }
 
-/* MPI knows in place at the root of a reduction only: elsewhere recv holds the
- * input. */
-static int start(struct ss_rt *rt, enum ss_coll kind, const void *send,
-                 void *recv, int n, enum ss_dtype dtype, enum ss_red red,
-                 int root, MPI_Request *handle)
-{
-    MPI_Comm comm = comm_of(rt);
-    MPI_Datatype type = type_of(dtype);
-    bool is_root = rt->rank == root;
-    const void *from = send ? send : MPI_IN_PLACE;
-    switch (kind) {
-    case SS_COLL_ALL_REDUCE:
-        return MPI_Iallreduce(from, recv, n, type, op_of(red), comm, handle);
-    case SS_COLL_ALL_GATHER:
-        return MPI_Iallgather(from, n, type, recv, n, type, comm, handle);
-    case SS_COLL_REDUCE_SCATTER:
-        return MPI_Ireduce_scatter_block(from, recv, n, type, op_of(red), comm,
-                                         handle);
-    case SS_COLL_ALL_TO_ALL:
-        return MPI_Ialltoall(from, n, type, recv, n, type, comm, handle);
-    case SS_COLL_REDUCE:
-        from = send || is_root ? from : recv;
-        return MPI_Ireduce(from, recv, n, type, op_of(red), root, comm, handle);
-    case SS_COLL_BROADCAST:
-        break;
-    }
-    if (is_root && send && send != recv && n > 0)
-        memcpy(recv, send, (size_t)n * ss_dtype_size(dtype));
-    return MPI_Ibcast(recv, n, type, root, comm, handle);
-}
-
 static enum ss_status mpi_icollective(struct ss_rt *rt, enum ss_coll kind,
                                       const void *send, void *recv,
                                       size_t count, enum ss_dtype dtype,
@@ -282,8 +252,24 @@ static enum ss_status mpi_icollective(struct ss_rt *rt, enum ss_coll kind,
         kind == SS_COLL_REDUCE)
         SS_TRY(check_reducible(dtype));
     SS_TRY(count_of(count, &n));
-    int code = start(rt, kind, send, recv, n, dtype, red, root, &handle);
+    const struct ss_mpi_coll call = {kind, send,           recv,
+                                     n,    type_of(dtype), op_of(red),
+                                     root, comm_of(rt),    rt->rank};
+    int code = ss_mpi_coll_start(&call, &handle);
     return begun(code, "a non-blocking MPI collective", &handle, request);
+}
+
+static enum ss_status mpi_collective_all(struct ss_rt *rt, enum ss_coll kind,
+                                         const void *send, void *recv,
+                                         size_t count, enum ss_dtype dtype,
+                                         enum ss_red red, int root)
+{
+    int n = 0;
+    SS_TRY(count_of(count, &n));
+    const struct ss_mpi_coll call = {kind, send,           recv,
+                                     n,    type_of(dtype), op_of(red),
+                                     root, comm_of(rt),    rt->rank};
+    return check(ss_mpi_coll_run(&call), "an MPI collective");
 }
 
 static enum ss_status mpi_test(struct ss_rt *rt, struct ss_request *request,
@@ -356,6 +342,7 @@ static const struct ss_rt_ops mpi_ops = {
     .isend = mpi_isend,
     .irecv = mpi_irecv,
     .icollective = mpi_icollective,
+    .collective_all = mpi_collective_all,
     .test = mpi_test,
     .wait = mpi_wait,
     .progress = mpi_progress,

@@ -95,6 +95,20 @@ enum ss_status ss_config_help(struct ss_buf *out, bool markdown);
 enum ss_status ss_config_messages(const char *text, uint64_t *out, int max,
                                   int *n);
 
+#define SS_COLL_SIZES_MAX 32
+/** Reads probe.coll_sizes: growing sizes from 1 byte to 2 GiB. */
+enum ss_status ss_config_coll_sizes(const char *text, uint64_t *out, int max,
+                                    int *n);
+/** Reads probe.ops: a bit for each enum ss_coll_op. */
+enum ss_status ss_config_coll_ops(const char *text, unsigned *out);
+/** Reads probe.corrupt: rank:op:iteration; rank -1 where none is planted. */
+struct ss_planted_corruption {
+    int rank, op;
+    int64_t iteration;
+};
+enum ss_status ss_config_corrupt(const char *text,
+                                 struct ss_planted_corruption *out);
+
 /** Reads scaling.modes: which of the two curves are asked for. */
 enum ss_status ss_config_modes(const char *text, bool *weak, bool *strong);
 

@@ -178,6 +178,7 @@ void ss_config_check(struct ss_resolve *resolve)
     check_layout(resolve);
     check_sizes(resolve);
     check_messages(resolve);
+    ss_config_check_colls(resolve);
     check_modes(resolve);
     check_measure(resolve);
     check_faults(resolve);

@@ -48,7 +48,10 @@ int ss_field_section(const char *section)
 bool ss_field_is_list(const struct ss_field *field)
 {
     return field == &ss_fields[SS_KEY_scaling_sizes] ||
-           field == &ss_fields[SS_KEY_scaling_modes];
+           field == &ss_fields[SS_KEY_scaling_modes] ||
+           field == &ss_fields[SS_KEY_probe_sizes] ||
+           field == &ss_fields[SS_KEY_probe_ops] ||
+           field == &ss_fields[SS_KEY_probe_coll_sizes];
 }
 
 const char *ss_field_nearest(const char *name)

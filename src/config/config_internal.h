@@ -104,6 +104,8 @@ void ss_config_read_variable(struct ss_resolve *resolve, const char *entry);
 void ss_config_read_yaml(struct ss_resolve *resolve);
 /** Grammar of texts and rules between fields. */
 void ss_config_check(struct ss_resolve *resolve);
+/** Those of a probe's collectives. */
+void ss_config_check_colls(struct ss_resolve *resolve);
 /**
  * Takes the next item of a comma list without the blanks around it, cut to
  * `size`; false at the end, where *list is NULL.

@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "engine/engine.h"
+#include "engine/host_memory.h"
 
 /* The inside of the host engine. Element type T is float or double, one for
  * the whole plan. */
@@ -77,10 +78,6 @@ static inline struct ss_host *ss_host_of(struct ss_engine *engine)
 void *ss_host_at(const struct ss_host *self, struct ss_ref ref);
 
 /* host_memory.c */
-/** Bytes that this host (or the cgroup) has left; INFINITY if unknown. */
-double ss_host_available(void);
-/** Pure: what /proc/meminfo says, -1 if nothing. */
-double ss_host_parse_meminfo(const char *text);
 /** Refuses a plan that does not fit, then takes its buffers. */
 enum ss_status ss_host_buffers_open(struct ss_host *self);
 void ss_host_buffers_close(struct ss_host *self);

@@ -7,6 +7,7 @@
 #include "cluster/topology.h"
 #include "cluster/watchdog.h"
 #include "health/net_counters.h"
+#include "probe/coll.h"
 #include "probe/pair.h"
 #include "probe/probe.h"
 #include "probe/tournament.h"
@@ -17,7 +18,16 @@
  */
 #define SS_PROBE_SAMPLES 3
 #define SS_PROBE_QUICK_SAMPLES 2
-enum { SS_PASS_ALL, SS_PASS_SECOND, SS_PASS_SOAK, SS_PASSES };
+enum { SS_PASS_ALL, SS_PASS_SECOND, SS_PASS_SOAK, SS_PASS_COLLS, SS_PASSES };
+
+/** What the collectives of a probe leave behind on this rank. */
+struct ss_coll_rows {
+    struct ss_coll_row *row; /**< owned; of groups that this rank leads */
+    int64_t n, cap;
+    struct ss_check_row *check; /**< owned */
+    int n_checks, cap_checks;
+    uint64_t cut_bytes; /**< least size that was left out, 0 */
+};
 
 struct ss_probe {
     const struct ss_probe_args *args;
@@ -44,6 +54,9 @@ struct ss_probe {
     size_t soak_message; /**< of a soak's batches, and how many */
     int64_t soak_count;
     char cut[160]; /**< what the budget had no time for; of the pass */
+    int order[SS_PASSES], n_passes; /**< what is planned, in order */
+    unsigned coll_ops;              /**< bits of enum ss_coll_op */
+    struct ss_coll_rows colls;
     struct ss_pair_rows rows;   /**< of the pass in work, this rank's */
     struct ss_net_snapshot net; /**< at its start, node leaders only */
     struct ss_point_data pass[SS_PASSES]; /**< gathered, rank 0 */
@@ -71,5 +84,7 @@ enum ss_status ss_probe_round_all(struct ss_probe *probe, int pass, int round,
 enum ss_status ss_probe_first_pass_all(struct ss_probe *probe);
 enum ss_status ss_probe_second_pass_all(struct ss_probe *probe);
 enum ss_status ss_probe_soak_all(struct ss_probe *probe);
+/* collectives.c: in every kind of group */
+enum ss_status ss_probe_colls_all(struct ss_probe *probe);
 
 #endif

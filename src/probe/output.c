@@ -39,11 +39,6 @@ enum ss_status ss_probe_meet_all(struct ss_probe *probe, bool may_stop,
     return status;
 }
 
-static int planned_passes(const struct ss_probe *probe)
-{
-    return probe->config->probe_soak > 0 ? SS_PASSES : SS_PASSES - 1;
-}
-
 static enum ss_status fill_texts(struct ss_probe *probe)
 {
     struct ss_run_data *run = &probe->run;
@@ -73,7 +68,7 @@ static enum ss_status fill_run(struct ss_probe *probe)
     ss_copy(run->engine, sizeof(run->engine), "probe");
     run->peak_flops = NAN;
     run->skeleton_share = NAN;
-    run->planned_points = planned_passes(probe);
+    run->planned_points = probe->n_passes;
     run->budget_ns = probe->budget_ns;
     run->seed = probe->config->measure_seed;
     run->config_hash = ss_config_hash(probe->config);
@@ -103,7 +98,8 @@ static const char *op_name(void *arg, int64_t op, char *out, size_t size)
 {
     (void)arg;
     ss_copy(out, size,
-            op == MEETING ? "a meeting between rounds" : "a pair's batch");
+            op == MEETING ? "a meeting between rounds"
+                          : "a pair's batch or a collective");
     return out;
 }
 
@@ -141,6 +137,9 @@ enum ss_status ss_probe_pass_begin(struct ss_probe *probe)
     ss_free(probe->rows.row);
     probe->rows = (struct ss_pair_rows){0};
     probe->cut[0] = '\0';
+    ss_free(probe->colls.row);
+    ss_free(probe->colls.check);
+    probe->colls = (struct ss_coll_rows){0};
     ss_net_free(&probe->net);
     probe->net = (struct ss_net_snapshot){0};
     if (probe->place.local_rank != 0)
@@ -199,48 +198,95 @@ static enum ss_status gather_net(struct ss_probe *probe,
 static enum ss_status note_cuts(struct ss_probe *probe, const char *note,
                                 struct ss_point_row *meta)
 {
-    int64_t cut =
-        probe->rows.cut_bytes ? (int64_t)probe->rows.cut_bytes : INT64_MAX;
+    bool colls = strcmp(meta->mode, SS_MODE_COLLS) == 0;
+    uint64_t mine = colls ? probe->colls.cut_bytes : probe->rows.cut_bytes;
+    int64_t cut = mine ? (int64_t)mine : INT64_MAX;
     char from[24], to[24];
 
     SS_TRY(ss_allreduce_all(probe->world, &cut, 1, SS_DT_I64, SS_RED_MIN));
     ss_copy(meta->reason, sizeof(meta->reason), note[0] ? note : probe->cut);
     if (cut == INT64_MAX || meta->reason[0])
         return SS_OK;
-    ss_format(meta->reason, sizeof(meta->reason),
-              "messages of %s were cut to as little as %s, so that a batch "
-              "fits into its time",
-              ss_format_bytes((double)probe->sizes[probe->n_sizes - 1], from,
-                              sizeof(from)),
-              ss_format_bytes((double)cut, to, sizeof(to)));
+    ss_format_bytes((double)cut, to, sizeof(to));
+    if (colls)
+        ss_format(meta->reason, sizeof(meta->reason),
+                  "collectives from %s on were left out where their batches "
+                  "did not fit the time, or their buffers the memory",
+                  to);
+    else
+        ss_format(meta->reason, sizeof(meta->reason),
+                  "messages of %s were cut to as little as %s, so that a batch "
+                  "fits into its time",
+                  ss_format_bytes((double)probe->sizes[probe->n_sizes - 1],
+                                  from, sizeof(from)),
+                  to);
+    return SS_OK;
+}
+
+static int place_in_order(const struct ss_probe *probe, int pass)
+{
+    int at = 0;
+
+    while (at < probe->n_passes && probe->order[at] != pass)
+        at++;
+    return at + 1;
+}
+
+static void fill_meta(const struct ss_probe *probe, int pass, int64_t started,
+                      struct ss_point_row *meta)
+{
+    static const char *const name[] = {"tournament", "second pass", "soak",
+                                       "collectives"};
+    bool colls = pass == SS_PASS_COLLS;
+
+    *meta = (struct ss_point_row){
+        .index = place_in_order(probe, pass),
+        .size = colls ? probe->topology.ranks : probe->n,
+        .base_size = colls ? probe->topology.ranks : probe->n,
+        .nodes = probe->topology.nodes,
+        .filler_first = -1,
+        .verified = -1,
+        .isolated_ns = NAN};
+    ss_copy(meta->mode, sizeof(meta->mode),
+            colls ? SS_MODE_COLLS : SS_MODE_PAIRS);
+    ss_copy(meta->curve, sizeof(meta->curve), name[pass]);
+    ss_copy(meta->status, sizeof(meta->status), "ok");
+    meta->duration_ns = ss_clock_ns() - started;
+    meta->start_ns = ss_clock_wall_ns() - meta->duration_ns;
+}
+
+static enum ss_status gather_rows(struct ss_probe *probe,
+                                  struct ss_point_data *data)
+{
+    const struct ss_coll_rows *colls = &probe->colls;
+    void *rows = NULL;
+    int64_t n = 0;
+
+    SS_TRY(gather(probe, probe->rows.row, sizeof(struct ss_pair_row),
+                  (size_t)probe->rows.n, &rows, &data->n_pairs));
+    data->pair = rows;
+    SS_TRY(gather(probe, colls->row, sizeof(*colls->row), (size_t)colls->n,
+                  &rows, &data->n_colls));
+    data->coll = rows;
+    SS_TRY(gather(probe, colls->check, sizeof(*colls->check),
+                  (size_t)colls->n_checks, &rows, &n));
+    data->check = rows;
+    data->n_checks = (int)n;
+    for (int64_t i = 0; i < n; i++)
+        data->meta.verified =
+            data->meta.verified != 0 && data->check[i].ok ? 1 : 0;
     return SS_OK;
 }
 
 enum ss_status ss_probe_pass_end_all(struct ss_probe *probe, int pass,
                                      int64_t started, const char *note)
 {
-    static const char *const name[] = {"tournament", "second pass", "soak"};
     struct ss_point_data *data = &probe->pass[pass];
-    struct ss_point_row *meta = &data->meta;
     enum ss_status status = SS_OK;
-    void *rows = NULL;
 
-    *meta = (struct ss_point_row){.index = pass + 1,
-                                  .size = probe->n,
-                                  .base_size = probe->n,
-                                  .nodes = probe->topology.nodes,
-                                  .filler_first = -1,
-                                  .verified = -1,
-                                  .isolated_ns = NAN};
-    ss_copy(meta->mode, sizeof(meta->mode), SS_MODE_PAIRS);
-    ss_copy(meta->curve, sizeof(meta->curve), name[pass]);
-    ss_copy(meta->status, sizeof(meta->status), "ok");
-    meta->duration_ns = ss_clock_ns() - started;
-    meta->start_ns = ss_clock_wall_ns() - meta->duration_ns;
-    SS_TRY(note_cuts(probe, note, meta));
-    SS_TRY(gather(probe, probe->rows.row, sizeof(struct ss_pair_row),
-                  (size_t)probe->rows.n, &rows, &data->n_pairs));
-    data->pair = rows;
+    fill_meta(probe, pass, started, &data->meta);
+    SS_TRY(note_cuts(probe, note, &data->meta));
+    SS_TRY(gather_rows(probe, data));
     SS_TRY(gather_net(probe, data));
     if (probe->world->rank == 0)
         status = ss_part_write_point(probe->out, probe->run.run_id, data);

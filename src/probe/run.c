@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a probe: tournament, second pass, soak; what ends it early.
+ * The order of a probe: tournament, second pass, collectives, soak; what ends
+ * it early.
  * Must not know what the numbers mean.
  */
 #include <string.h>
@@ -12,7 +13,8 @@
 static enum ss_status run_pass(struct ss_probe *probe, int pass)
 {
     static enum ss_status (*const play[])(struct ss_probe *) = {
-        ss_probe_first_pass_all, ss_probe_second_pass_all, ss_probe_soak_all};
+        ss_probe_first_pass_all, ss_probe_second_pass_all, ss_probe_soak_all,
+        ss_probe_colls_all};
     int64_t started = ss_clock_ns();
 
     SS_TRY(ss_probe_meet_all(probe, true, ss_probe_pass_begin(probe)));
@@ -43,11 +45,11 @@ static void note_end(enum ss_status status, int done, int planned,
 
 static void run_passes(struct ss_probe *probe, struct ss_probe_outcome *outcome)
 {
-    int planned = probe->config->probe_soak > 0 ? SS_PASSES : SS_PASSES - 1;
-    int done = 0;
+    int planned = probe->n_passes, done = 0;
     enum ss_status status = SS_OK;
 
-    while (done < planned && (status = run_pass(probe, done)) == SS_OK)
+    while (done < planned &&
+           (status = run_pass(probe, probe->order[done])) == SS_OK)
         done++;
     if (probe->world->rank == 0)
         ss_progress_end();

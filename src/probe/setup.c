@@ -63,6 +63,19 @@ static enum ss_status choose_ends(struct ss_probe *probe)
                               SS_MESSAGES_MAX, &probe->n_sizes);
 }
 
+/** The soak last: it takes as long as it was told. */
+static enum ss_status choose_passes(struct ss_probe *probe)
+{
+    SS_TRY(ss_config_coll_ops(probe->config->probe_ops, &probe->coll_ops));
+    probe->order[probe->n_passes++] = SS_PASS_ALL;
+    probe->order[probe->n_passes++] = SS_PASS_SECOND;
+    if (probe->coll_ops)
+        probe->order[probe->n_passes++] = SS_PASS_COLLS;
+    if (probe->config->probe_soak > 0)
+        probe->order[probe->n_passes++] = SS_PASS_SOAK;
+    return SS_OK;
+}
+
 static enum ss_status open_lanes_all(struct ss_probe *probe)
 {
     size_t most = probe->sizes[probe->n_sizes - 1];
@@ -138,6 +151,7 @@ enum ss_status ss_probe_open_all(struct ss_rt *rt,
     SS_TRY(ss_record_program_all(rt, ss_config_hash(args->config)));
     SS_TRY(order_ranks_all(probe));
     SS_TRY(ss_agree_all(probe->world, choose_ends(probe)));
+    SS_TRY(ss_agree_all(probe->world, choose_passes(probe)));
     SS_TRY(open_lanes_all(probe));
     probe->budget_ns = whole_budget(probe);
     SS_TRY(ss_bcast_all(probe->world, &probe->budget_ns,
@@ -180,6 +194,8 @@ void ss_probe_close(struct ss_probe *probe)
         ss_point_data_free(&probe->pass[i]);
     ss_net_free(&probe->net);
     ss_free(probe->rows.row);
+    ss_free(probe->colls.row);
+    ss_free(probe->colls.check);
     ss_free(probe->rank_of);
     ss_free(probe->partner);
     ss_topology_free(&probe->topology);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The report for spreadsheets: RFC 4180, one row a point (of a
- * file of pairs: a pair). It flattens the
+ * The report for spreadsheets: RFC 4180, one row a point (of a probe's file: a
+ * pair, then a collective). It flattens the
  * JSON object of a point, so that names are the JSON's joined by "_" and
  * nothing is listed twice. null is an empty cell; lists are joined by ";".
  */
@@ -94,32 +94,76 @@ static void put_row(struct csv *csv, json_t *point)
     ss_buf_append(csv->out, "\r\n", 2);
 }
 
+static enum ss_status no_memory(void)
+{
+    return ss_fail(SS_ERR_NO_MEMORY,
+                   "cannot build the CSV report: out of memory");
+}
+
 static enum ss_status put_point(struct csv *csv,
                                 const struct ss_point_result *point)
 {
     json_t *object = ss_json_point(point, SS_RANKS_NONE, false);
     if (!object)
-        return ss_fail(SS_ERR_NO_MEMORY,
-                       "cannot build the CSV report: out of memory");
+        return no_memory();
     put_row(csv, object);
     json_decref(object);
     return SS_OK;
 }
 
-/* A file of pairs has no points: one row a pair. */
-static enum ss_status put_pairs(struct csv *csv, const struct ss_result *result)
+/* Takes `object` over; keys of `shape` that it lacks are empty cells. */
+static enum ss_status put_object(struct csv *csv, json_t *shape, json_t *object)
 {
-    for (int64_t i = -1; i < result->n_pairs; i++) {
-        json_t *object =
-            ss_json_pair(result->run, &result->pair[i < 0 ? 0 : i]);
-        if (!object)
-            return ss_fail(SS_ERR_NO_MEMORY,
-                           "cannot build the CSV report: out of memory");
-        csv->names = i < 0;
-        put_row(csv, object);
-        json_decref(object);
+    json_t *row = object && shape ? json_deep_copy(shape) : NULL;
+    bool good = row && json_object_update(row, object) == 0;
+    if (good)
+        put_row(csv, row);
+    json_decref(row);
+    json_decref(object);
+    return good ? SS_OK : no_memory();
+}
+
+static void blank(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (json_is_object(value))
+            blank(value);
+        else
+            json_object_set_new(object, key, json_null());
     }
-    return ss_buf_status(csv->out);
+}
+
+/* The columns: a pair's, then what a collective has besides. */
+static json_t *shape_of(const struct ss_result *result)
+{
+    json_t *shape = result->n_pairs > 0
+                        ? ss_json_pair(result->run, &result->pair[0])
+                        : json_object();
+    json_t *more =
+        result->n_colls > 0 ? ss_json_coll(&result->coll[0]) : json_object();
+    if (shape && more && json_object_update_missing(shape, more) == 0)
+        blank(shape);
+    json_decref(more);
+    return shape;
+}
+
+/* A file of a probe has no points: one row a pair, one a collective. */
+static enum ss_status put_probe(struct csv *csv, const struct ss_result *result)
+{
+    json_t *shape = shape_of(result);
+    enum ss_status status = put_object(csv, shape, json_object());
+    csv->names = false;
+    for (int64_t i = 0; i < result->n_pairs && status == SS_OK; i++)
+        status =
+            put_object(csv, shape, ss_json_pair(result->run, &result->pair[i]));
+    for (int64_t i = 0; i < result->n_colls && status == SS_OK; i++)
+        status = put_object(csv, shape, ss_json_coll(&result->coll[i]));
+    json_decref(shape);
+    return status == SS_OK ? ss_buf_status(csv->out) : status;
 }
 
 enum ss_status ss_csv_render(const struct ss_result *result, struct ss_buf *out)
@@ -127,8 +171,8 @@ enum ss_status ss_csv_render(const struct ss_result *result, struct ss_buf *out)
     static const struct ss_point_row blank;
     const struct ss_point_result shape = {.meta = &blank, .status = ""};
     struct csv csv = {.out = out, .names = true};
-    if (result->n_points == 0 && result->n_pairs > 0)
-        return put_pairs(&csv, result);
+    if (result->n_points == 0 && result->n_pairs + result->n_colls > 0)
+        return put_probe(&csv, result);
     SS_TRY(put_point(&csv, &shape));
     csv.names = false;
     for (int i = 0; i < result->n_points; i++)

@@ -224,6 +224,26 @@ static void put_pairs(struct ss_json *json, const struct ss_result *result)
     ss_json_put(json, "pairs", list);
 }
 
+static void put_colls(struct ss_json *json, const struct ss_result *result)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < result->n_colls; i++) {
+        if (json_array_append_new(list, ss_json_coll(&result->coll[i])) != 0)
+            json->failed = true;
+    }
+    ss_json_put(json, "collectives", list);
+}
+
+static void put_fits(struct ss_json *json, const struct ss_result *result)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < result->n_fits; i++) {
+        if (json_array_append_new(list, ss_json_fit(&result->fit[i])) != 0)
+            json->failed = true;
+    }
+    ss_json_put(json, "fits", list);
+}
+
 static void put_findings(struct ss_json *json, const struct ss_result *result)
 {
     json_t *list = json_array();
@@ -242,9 +262,9 @@ enum ss_status ss_json_render(const struct ss_result *result,
     ss_json_int(&json, "schema", JSON_SCHEMA);
     ss_json_put(&json, "run", run_of(result));
     put_points(&json, result, ranks);
-    ss_json_put(&json, "collectives", json_array());
+    put_colls(&json, result);
     put_pairs(&json, result);
-    ss_json_put(&json, "fits", json_array());
+    put_fits(&json, result);
     ss_json_put(&json, "paths", json_array());
     put_findings(&json, result);
     ss_json_put(&json, "verdict", verdict_of(&result->verdict));

@@ -37,6 +37,9 @@ enum ss_status ss_json_dump(json_t *value, size_t flags, struct ss_buf *out);
 /** One pair; `run` gives names. */
 json_t *ss_json_pair(const struct ss_run_data *run,
                      const struct ss_pair_result *pair);
+/** One collective of one size; one fit. */
+json_t *ss_json_coll(const struct ss_coll_result *coll);
+json_t *ss_json_fit(const struct ss_fit_result *fit);
 /** One point; ranks are left out (as for CSV) when `with_ranks` is false. */
 json_t *ss_json_point(const struct ss_point_result *point,
                       enum ss_report_ranks ranks, bool with_ranks);

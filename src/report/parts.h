@@ -58,6 +58,8 @@ enum ss_status ss_text_ranks(const struct ss_result *result,
 /** Pairs, where some were measured: heat map, worst pairs. */
 enum ss_status ss_text_pairs(const struct ss_result *result,
                              struct ss_buf *out);
+enum ss_status ss_text_colls(const struct ss_result *result,
+                             struct ss_buf *out);
 void ss_text_findings(const struct ss_result *result, struct ss_buf *out);
 void ss_text_verdict(const struct ss_result *result, struct ss_buf *out);
 void ss_text_notes(const struct ss_result *result, struct ss_buf *out);

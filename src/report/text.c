@@ -19,6 +19,8 @@ enum ss_status ss_text_render(const struct ss_result *result,
     }
     if (result->n_pairs > 0)
         SS_TRY(ss_text_pairs(result, out));
+    if (result->n_colls > 0)
+        SS_TRY(ss_text_colls(result, out));
     ss_text_findings(result, out);
     ss_text_notes(result, out);
     ss_text_verdict(result, out);

@@ -163,7 +163,7 @@ static bool check_others(const struct ss_point_data *p, const struct verdict *v)
     }
     for (int64_t i = 0; i < p->n_checks; i++) {
         if (!IN_ROW(v, ss_table_check.name, i, "rank", p->check[i].rank, 0,
-                    p->n_ranks - 1))
+                    p->n_ranks ? p->n_ranks - 1 : INT32_MAX))
             return false;
     }
     return true;
@@ -185,6 +185,20 @@ static bool check_pairs(const struct ss_point_data *p, const struct verdict *v)
     return true;
 }
 
+static bool check_colls(const struct ss_point_data *p, const struct verdict *v)
+{
+    const char *table = ss_table_coll.name;
+    for (int64_t i = 0; i < p->n_colls; i++) {
+        const struct ss_coll_row *r = &p->coll[i];
+        if (!IN_ROW(v, table, i, "ranks", r->ranks, 1, INT32_MAX) ||
+            !IN_ROW(v, table, i, "bytes", r->bytes, 1, INT64_MAX) ||
+            !IN_ROW(v, table, i, "sample", r->sample, 0, INT32_MAX) ||
+            !IN_ROW(v, table, i, "calls", r->calls, 1, INT64_MAX))
+            return false;
+    }
+    return true;
+}
+
 bool ss_check_point(const struct ss_point_data *point, char *wrong, size_t size)
 {
     const struct verdict verdict = {.wrong = wrong, .size = size};
@@ -195,7 +209,7 @@ bool ss_check_point(const struct ss_point_data *point, char *wrong, size_t size)
            check_meta(&point->meta, point->n_ranks, v) &&
            check_ranks(point, v) && check_blocks(point, v) &&
            check_terms(point, v) && check_others(point, v) &&
-           check_pairs(point, v);
+           check_pairs(point, v) && check_colls(point, v);
 }
 
 bool ss_check_run(const struct ss_run_data *run, char *wrong, size_t size)
@@ -225,6 +239,11 @@ bool ss_check_point_in_run(const struct ss_run_data *run,
     for (int64_t i = 0; i < point->n_nets; i++) {
         if (!IN_ROW(v, ss_table_net.name, i, "node", point->net[i].node, 0,
                     run->n_nodes - 1))
+            return false;
+    }
+    for (int64_t i = 0; i < point->n_checks; i++) {
+        if (!IN_ROW(v, ss_table_check.name, i, "rank", point->check[i].rank, 0,
+                    run->n_ranks - 1))
             return false;
     }
     for (int64_t i = 0; i < point->n_pairs; i++) {

@@ -10,6 +10,11 @@
 
 #include "base/mem.h"
 
+bool ss_mode_has_steps(const char *mode)
+{
+    return strcmp(mode, SS_MODE_PAIRS) != 0 && strcmp(mode, SS_MODE_COLLS) != 0;
+}
+
 void ss_point_data_free(struct ss_point_data *point)
 {
     ss_free(point->rank);
@@ -20,6 +25,7 @@ void ss_point_data_free(struct ss_point_data *point)
     ss_free(point->net);
     ss_free(point->check);
     ss_free(point->pair);
+    ss_free(point->coll);
     *point = (struct ss_point_data){0};
 }
 

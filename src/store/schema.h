@@ -51,6 +51,11 @@ struct ss_pair_row {
 #include "store/schema.def"
 #undef SS_TABLE_PAIR
 };
+struct ss_coll_row {
+#define SS_TABLE_COLL
+#include "store/schema.def"
+#undef SS_TABLE_COLL
+};
 struct ss_check_row {
 #define SS_TABLE_CHECK
 #include "store/schema.def"
@@ -100,10 +105,16 @@ struct ss_point_data {
     struct ss_check_row *check;
     int64_t n_pairs;
     struct ss_pair_row *pair; /**< of `probe`; of `run` none */
+    int64_t n_colls;
+    struct ss_coll_row *coll; /**< of `probe` */
 };
 
 /** The mode of a point that holds pairs and no steps. */
 #define SS_MODE_PAIRS "pairs"
+/** The same for collectives. */
+#define SS_MODE_COLLS "colls"
+/** Does a point hold steps? */
+bool ss_mode_has_steps(const char *mode);
 
 static inline uint64_t ss_point_step(const struct ss_point_data *p, int rank,
                                      int64_t column)

@@ -70,6 +70,13 @@ static const struct ss_column pair_columns[] = {
 #undef SS_TABLE_PAIR
 };
 #undef ROW
+#define ROW struct ss_coll_row
+static const struct ss_column coll_columns[] = {
+#define SS_TABLE_COLL
+#include "store/schema.def"
+#undef SS_TABLE_COLL
+};
+#undef ROW
 #define ROW struct ss_check_row
 static const struct ss_column check_columns[] = {
 #define SS_TABLE_CHECK
@@ -144,6 +151,9 @@ TABLE(ss_table_net, "net", "bytes at each network interface of each node",
 TABLE(ss_table_pair, "pairs",
       "one row a timed batch between two nodes or devices", pair_columns,
       struct ss_pair_row, true);
+TABLE(ss_table_coll, "collectives",
+      "one row a timed batch of a collective in one group", coll_columns,
+      struct ss_coll_row, true);
 TABLE(ss_table_check, "checks", "outcome of each verification", check_columns,
       struct ss_check_row, false);
 TABLE(ss_table_rank, "ranks", "where each logical rank ran", rank_columns,

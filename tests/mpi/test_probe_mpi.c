@@ -11,9 +11,9 @@
 
 static void ranks_of_a_host_are_paired(void **state)
 {
-    static const char *const settings[] = {"probe.pairs=device",
-                                           "measure.budget=600ms",
-                                           "probe.sizes=8,64k,256k", NULL};
+    static const char *const settings[] = {
+        "probe.pairs=device", "measure.budget=600ms",
+        "probe.ops=all_reduce,sendrecv", "probe.sizes=8,64k,256k", NULL};
     static const char *const with[] = {"mpi", "ucx_tag", "ucx_put", NULL};
     static const char *const without[] = {"mpi", NULL};
     struct ss_rt *rt = rank_world();

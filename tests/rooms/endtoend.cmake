@@ -33,6 +33,8 @@ if(TARGET stepscale)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
         ss_e2e_test(resume TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/resume.py)
+        ss_e2e_test(probe_facts TIMEOUT 200
+            COMMAND ${SS_PYTHON} ${e2e}/probe_facts.py)
         ss_e2e_test(launcher TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/launcher.py)
         # every k alone, every 50th under mpirun; all of them: tests/full/kills

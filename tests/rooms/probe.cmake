@@ -3,6 +3,7 @@ ss_unit_test(test_localise USES probe
     SOURCES unit/test_localise.c support/sim_pairs.c TIMEOUT 120)
 ss_unit_test(test_probe USES probe
     SOURCES unit/test_probe.c support/probe_cases.c)
+ss_unit_test(test_colls USES probe)
 ss_unit_test(test_links USES commands LIBS PkgConfig::JANSSON m)
 ss_mpi_test(test_probe_mpi NP 2 4 5 USES probe
     SOURCES mpi/test_probe_mpi.c support/probe_cases.c support/rank_main.c)

@@ -75,6 +75,14 @@ EQUAL(ss_pair_row, equal_pair)
 #undef SS_TABLE_PAIR
     return same;
 }
+EQUAL(ss_coll_row, equal_coll)
+{
+    bool same = true;
+#define SS_TABLE_COLL
+#include "store/schema.def"
+#undef SS_TABLE_COLL
+    return same;
+}
 EQUAL(ss_check_row, equal_check)
 {
     bool same = true;
@@ -129,6 +137,7 @@ bool sample_points_equal(const struct ss_point_data *a,
     ROWS_EQUAL(n_terms, terms, equal_terms)
     ROWS_EQUAL(n_nets, net, equal_net)
     ROWS_EQUAL(n_pairs, pair, equal_pair)
+    ROWS_EQUAL(n_colls, coll, equal_coll)
     ROWS_EQUAL(n_checks, check, equal_check)
     for (int64_t i = 0; i < pairs; i++) {
         if (!equal_block_rank(&a->block_rank[i], &b->block_rank[i]))

@@ -79,6 +79,13 @@ static void fill_pair(struct ss_pair_row *row, uint64_t seed)
 #include "store/schema.def"
 #undef SS_TABLE_PAIR
 }
+static void fill_coll(struct ss_coll_row *row, uint64_t seed)
+{
+    uint64_t column = 470;
+#define SS_TABLE_COLL
+#include "store/schema.def"
+#undef SS_TABLE_COLL
+}
 static void fill_check(struct ss_check_row *row, uint64_t seed)
 {
     uint64_t column = 500;
@@ -189,6 +196,14 @@ static void sample_rest(struct sample_shape shape, struct ss_point_data *p)
     p->net = need(4, sizeof *p->net);
     p->n_checks = 2 * shape.ranks;
     p->check = need((size_t)p->n_checks, sizeof *p->check);
+    p->n_colls = 2;
+    p->coll = need(2, sizeof *p->coll);
+    for (int i = 0; i < p->n_colls; i++) {
+        fill_coll(&p->coll[i], (uint64_t)i);
+        p->coll[i].ranks++;
+        p->coll[i].bytes++;
+        p->coll[i].calls++;
+    }
     p->n_pairs = 2;
     p->pair = need(2, sizeof *p->pair);
     for (int i = 0; i < p->n_pairs; i++) {
