@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+include(${CMAKE_CURRENT_SOURCE_DIR}/support/fuzz.cmake)
+ss_fuzz_test(fuzz_topology CORPUS topology USES cluster)
+ss_fuzz_test(fuzz_last_words CORPUS last_words USES cluster)
 ss_unit_test(test_rt_detect USES cluster)
 ss_unit_test(test_topology USES cluster)
 ss_unit_test(test_clocksync USES cluster)

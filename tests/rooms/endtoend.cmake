@@ -49,6 +49,13 @@ if(TARGET stepscale)
         # who was killed; 20 of each engine: tests/full/kills
         ss_e2e_test(lost TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/lost.py 2)
+        # 20,000 of them: tests/run --full mutations
+        ss_e2e_test(mutations TIMEOUT 300
+            COMMAND ${SS_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../full/mutations
+                $<TARGET_FILE:stepscale> 60)
+        ss_e2e_test(mutations_full TIMEOUT 3600 LABEL full
+            COMMAND ${SS_PYTHON} ${CMAKE_CURRENT_LIST_DIR}/../full/mutations
+                $<TARGET_FILE:stepscale>)
         ss_e2e_test(kills_full TIMEOUT 3600 LABEL full
             COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/kills)
     endif()

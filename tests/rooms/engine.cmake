@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+include(${CMAKE_CURRENT_SOURCE_DIR}/support/fuzz.cmake)
+ss_fuzz_test(fuzz_nccl_log CORPUS nccl_log USES engine)
 ss_unit_test(test_engine_list USES engine)
 ss_unit_test(test_engine_null USES engine LIBS m
     SOURCES unit/test_engine_null.c support/engine_rig.c)

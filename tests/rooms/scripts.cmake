@@ -16,6 +16,15 @@ if(SS_BATS)
     endif()
 endif()
 
+# Host files grown by mutation; their reader is a script, so no libFuzzer.
+find_program(SS_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH)
+if(SS_PYTHON)
+    add_test(NAME fuzz_hosts COMMAND ${SS_PYTHON}
+        ${CMAKE_CURRENT_LIST_DIR}/../fuzz/fuzz_hosts.py
+        ${CMAKE_SOURCE_DIR}/launch/read-hosts 5)
+    set_tests_properties(fuzz_hosts PROPERTIES LABELS script TIMEOUT 60)
+endif()
+
 # results/README.md says what the program is made from.
 add_executable(doc_tables support/doc_tables.c)
 target_link_libraries(doc_tables PRIVATE ss_analysis ss_options)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 add_library(ss_store_sample STATIC support/store_sample.c
-    support/store_equal.c support/store_folder.c support/h5_damage.c)
+    support/store_equal.c support/store_folder.c support/h5_damage.c
+    support/h5_hostile.c support/h5_strange.c)
 target_include_directories(ss_store_sample PUBLIC ${CMAKE_CURRENT_LIST_DIR}/..)
 target_link_libraries(ss_store_sample PUBLIC ss_store PRIVATE ss_options)
 

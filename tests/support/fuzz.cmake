@@ -6,12 +6,12 @@ set(SS_FUZZ_SECONDS 60 CACHE STRING "seconds a fuzz target runs")
 # A fuzzing build: cmake -DCMAKE_C_COMPILER=clang -DSS_FUZZ=ON
 #   -DSS_SANITIZE=address,undefined,fuzzer-no-link
 #
-# ss_fuzz_test(NAME CORPUS folder USES room...)
+# ss_fuzz_test(NAME CORPUS folder USES room... [ARGS option...])
 # tests/fuzz/NAME.c. With SS_FUZZ a libFuzzer program that runs for
 # SS_FUZZ_SECONDS from the corpus; else any compiler builds a program that
 # replays the corpus (folder below tests/fixtures) once.
 function(ss_fuzz_test name)
-    cmake_parse_arguments(A "" "CORPUS" "USES" ${ARGN})
+    cmake_parse_arguments(A "" "CORPUS" "USES;ARGS" ${ARGN})
     set(corpus ${CMAKE_SOURCE_DIR}/tests/fixtures/${A_CORPUS})
     add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/${name}.c)
     foreach(used ${A_USES})
@@ -24,7 +24,7 @@ function(ss_fuzz_test name)
         set(work ${CMAKE_CURRENT_BINARY_DIR}/${name}.corpus)
         file(MAKE_DIRECTORY ${work})
         set(args -max_total_time=${SS_FUZZ_SECONDS} -max_len=4096
-            -timeout=10 ${work} ${corpus})
+            -timeout=10 ${A_ARGS} ${work} ${corpus})
     else()
         target_sources(${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.c)
