@@ -243,15 +243,7 @@ void ss_attribute_step(const struct ss_step_view *view, int64_t *scratch,
     *n = walk.n;
 }
 
-void ss_split_waiting(const struct ss_wait_span *span, int n,
-                      const struct ss_late_ranks *late,
-                      struct ss_step_terms *terms)
+bool ss_is_persistent(int64_t late_steps, int64_t sampled_steps)
 {
-    for (int i = 0; i < n; i++) {
-        const struct ss_late_ranks *comm = &late[span[i].comm];
-        int who = span[i].culprit;
-        if (who >= 0 && who < comm->ranks &&
-            2 * comm->late_steps[who] > comm->steps)
-            terms[span[i].step].wait_persistent += span[i].waiting;
-    }
+    return 2 * late_steps > sampled_steps;
 }

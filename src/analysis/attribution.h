@@ -84,25 +84,8 @@ void ss_arrivals_judge(const struct ss_arrivals *in, int64_t *scratch,
                        int *culprit, int64_t *last_ready,
                        struct ss_arrival_stat *stat);
 
-/** A waiting span of this rank and whom it waited for. */
-struct ss_wait_span {
-    int step;        /**< row of `terms` */
-    int comm;        /**< communicator, index in `late` */
-    int culprit;     /**< member of it; < 0: nobody */
-    int64_t waiting; /**< ns */
-};
-/** One communicator: in how many of its sampled steps each member was last. */
-struct ss_late_ranks {
-    int ranks;
-    const int64_t *late_steps; /**< [ranks] */
-    int64_t steps;
-};
-/**
- * Adds to wait_persistent of each step the waiting for a rank that was late in
- * over half of the sampled steps; the rest of waiting is jitter.
- */
-void ss_split_waiting(const struct ss_wait_span *span, int n,
-                      const struct ss_late_ranks *late,
-                      struct ss_step_terms *terms);
+/** Waiting for a rank that was last in over half of its communicator's sampled
+ * steps is persistent; the rest of waiting is jitter. */
+bool ss_is_persistent(int64_t late_steps, int64_t sampled_steps);
 
 #endif

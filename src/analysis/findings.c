@@ -34,6 +34,7 @@ const char *ss_finding_name(enum ss_finding_kind kind)
         [SS_LOST_RANK] = "lost_rank",
         [SS_ACCOUNTING] = "accounting",
         [SS_CLOCK_SHIFTED] = "clock_shifted",
+        [SS_SHARED_CORES] = "shared_cores",
     };
 
     return kind < SS_FINDING_KINDS ? name[kind] : "unknown";

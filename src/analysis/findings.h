@@ -35,6 +35,10 @@ void ss_find_accounting(struct ss_findings *list,
 void ss_find_clock_shift(struct ss_findings *list,
                          const struct ss_point_result *point, int n);
 
+/* findings_points.c */
+/** Half-width of the interval of whole - compute-only, ms. */
+double ss_point_noise_ms(const struct ss_point_result *point);
+
 /* pairs.c */
 enum ss_status ss_reduce_pairs(const struct ss_run_data *run,
                                struct ss_result *out);

@@ -9,6 +9,7 @@
 
 #include "analysis/findings.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #define SHARE 0.02 /* of T, that may be unexplained */
 
@@ -16,6 +17,22 @@
 static double unexplained(const struct ss_point_result *p)
 {
     return p->other_ms / p->sampled_ms;
+}
+
+double ss_point_noise_ms(const struct ss_point_result *p)
+{
+    double whole = (p->step.hi - p->step.lo) / 2;
+    double compute = p->compute_only_half * p->compute_only_ms;
+
+    return sqrt(whole * whole + compute * compute);
+}
+
+bool ss_interference_is_noise(const struct ss_point_result *p)
+{
+    double noise = ss_point_noise_ms(p);
+
+    return isfinite(noise) && p->interference_ms != 0 &&
+           fabs(p->interference_ms) <= noise;
 }
 
 /**
@@ -28,9 +45,7 @@ static double mismatch(const struct ss_point_result *p)
     double by_events = p->transfer_ms + p->wait_persistent_ms +
                        p->wait_jitter_ms + p->unsplit_ms + p->interference_ms;
     double apart = fabs(p->exposed_ms - by_events);
-    double whole = (p->step.hi - p->step.lo) / 2;
-    double compute = p->compute_only_half * p->compute_only_ms;
-    double noise = sqrt(whole * whole + compute * compute);
+    double noise = ss_point_noise_ms(p);
 
     if (p->flags & SS_FLAG_CLOCK_SHIFTED)
         return 0; /* the controls do not compare: events alone count */
@@ -50,10 +65,9 @@ static void add_worst(struct ss_findings *list, const struct ss_point_result *p,
     ss_copy(f->setting, sizeof(f->setting), what);
     ss_format(f->value, sizeof(f->value), "%.1f %%", 100 * share);
     ss_format(f->evidence, sizeof(f->evidence),
-              "%s: %.1f %% of the step at %d ranks (%s), over 2 %% at %d "
-              "point%s",
-              what, 100 * share, (int)p->meta->size, p->meta->mode, points,
-              points == 1 ? "" : "s");
+              "%s: %.1f %% of the step at %s (%s), over 2 %% at %s", what,
+              100 * share, ss_counted(p->meta->size, "rank").text,
+              p->meta->mode, ss_counted(points, "point").text);
     ss_copy(f->advice, sizeof(f->advice),
             "take the attribution of these points with care; more blocks, or "
             "ranks that do not share cores, bring the two together");
@@ -105,9 +119,9 @@ void ss_find_clock_shift(struct ss_findings *list,
     f->confidence = 1;
     ss_format(f->evidence, sizeof(f->evidence),
               "device clock or capped time differ by over 1 %% between whole "
-              "and compute-only at %d point%s, first at %d ranks (%s)",
-              points, points == 1 ? "" : "s", (int)first->meta->size,
-              first->meta->mode);
+              "and compute-only at %s, first at %s (%s)",
+              ss_counted(points, "point").text,
+              ss_counted(first->meta->size, "rank").text, first->meta->mode);
     ss_copy(f->advice, sizeof(f->advice),
             "lock the clocks or lower the power cap; exposed time of these "
             "points is not comparable, the events are");

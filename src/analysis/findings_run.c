@@ -8,6 +8,7 @@
 
 #include "analysis/findings.h"
 #include "base/str.h"
+#include "base/units.h"
 
 void ss_find_hang(struct ss_findings *list, const struct ss_analysis_args *args)
 {
@@ -59,8 +60,9 @@ static void add_corruption(struct ss_findings *list,
     ss_copy(f->setting, sizeof(f->setting), check->check);
     ss_copy(f->value, sizeof(f->value), check->detail);
     ss_format(f->evidence, sizeof(f->evidence),
-              "check %s failed %s the point of %d ranks (%s): %s", check->check,
-              check->when, (int)meta->size, meta->mode, check->detail);
+              "check %s failed %s the point of %s (%s): %s", check->check,
+              check->when, ss_counted(meta->size, "rank").text, meta->mode,
+              check->detail);
     ss_copy(f->advice, sizeof(f->advice),
             "take the device out of service and run its vendor's memory and "
             "compute tests; no number of this point counts");
@@ -92,10 +94,17 @@ static enum ss_severity drift_severity(const char *name, bool library)
     return SS_INFO;
 }
 
-/** Every rank has a cpuset of its own where things are as they should be. */
+/** Every rank has cores and a device of its own where things are as they
+ * should be. */
 static bool is_normal(const char *name)
 {
-    return strcmp(name, "(cpuset)") == 0 || strcmp(name, "cpuset") == 0;
+    static const char *const own[] = {"(cpuset)", "cpuset",
+                                      "CUDA_VISIBLE_DEVICES"};
+
+    for (size_t i = 0; i < SS_COUNT_OF(own); i++)
+        if (strcmp(name, own[i]) == 0)
+            return true;
+    return false;
 }
 
 static bool seen_before(const struct ss_variable_row *rows, int i)
@@ -152,7 +161,7 @@ void ss_find_shared_cores(struct ss_findings *list)
             row->node == told)
             continue;
         told = row->node;
-        struct ss_finding *f = ss_findings_add(list, SS_ENV_DRIFT, SS_INFO);
+        struct ss_finding *f = ss_findings_add(list, SS_SHARED_CORES, SS_INFO);
         if (!f)
             return;
         ss_finding_at(run, r, f);
@@ -160,12 +169,14 @@ void ss_find_shared_cores(struct ss_findings *list)
         f->device[0] = f->uuid[0] = '\0';
         f->confidence = 1;
         ss_copy(f->setting, sizeof(f->setting), "cores");
-        ss_format(f->value, sizeof(f->value), "%d ranks on %d cores",
-                  (int)row->sharers, (int)row->cores);
+        ss_format(f->value, sizeof(f->value), "%s on %s",
+                  ss_counted(row->sharers, "rank").text,
+                  ss_counted(row->cores, "core").text);
         ss_format(f->evidence, sizeof(f->evidence),
-                  "%d ranks of %s share %d cores: they take turns, and their "
-                  "times say more about the scheduler than about the machine",
-                  (int)row->sharers, f->node, (int)row->cores);
+                  "%s of %s share %s: they take turns, and their times say "
+                  "more about the scheduler than about the machine",
+                  ss_counted(row->sharers, "rank").text, f->node,
+                  ss_counted(row->cores, "core").text);
         ss_copy(f->advice, sizeof(f->advice),
                 "start at most one rank per core for numbers that count");
     }

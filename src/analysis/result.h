@@ -2,6 +2,7 @@
 #ifndef SS_ANALYSIS_RESULT_H
 #define SS_ANALYSIS_RESULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -37,6 +38,7 @@ enum ss_finding_kind {
     SS_LOST_RANK,
     SS_ACCOUNTING,
     SS_CLOCK_SHIFTED,
+    SS_SHARED_CORES,
     SS_FINDING_KINDS
 };
 enum ss_severity { SS_INFO, SS_WARNING, SS_ERROR };
@@ -104,6 +106,9 @@ struct ss_point_result {
     int n_ranks;
     struct ss_rank_result *rank; /**< owned */
 };
+/** The interval of interference_ms holds 0: whole and compute-only are told
+ * apart no better. The number stands all the same. */
+bool ss_interference_is_noise(const struct ss_point_result *point);
 enum ss_point_flag {
     SS_FLAG_PERTURBED = 1,
     SS_FLAG_CLOCK_SHIFTED = 2,

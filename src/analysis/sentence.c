@@ -9,6 +9,7 @@
 
 #include "analysis/verdict.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #define MAX_LOSSES 4
 
@@ -90,7 +91,8 @@ static void collect(const struct ss_result *result,
         add_loss(list, words, p->transfer_by[d], t);
     }
     add_loss(list, "short blocked spans", p->unsplit_ms, t);
-    add_loss(list, "interference", p->interference_ms, t);
+    if (!ss_interference_is_noise(p))
+        add_loss(list, "interference", p->interference_ms, t);
     add_loss(list, "pipeline bubble", p->bubble_ms, t);
     add_loss(list, "input", p->input_ms, t);
     add_loss(list, "launch", p->launch_ms, t);
@@ -146,7 +148,7 @@ static void size_words(const struct ss_point_result *p, char *out, size_t size)
     int n = p->meta->size;
     char head[40], band[48];
 
-    ss_format(head, sizeof(head), "%d device%s", n, n == 1 ? "" : "s");
+    ss_copy(head, sizeof(head), ss_counted(n, "device").text);
     if (!isnan(p->efficiency.value) && n != p->meta->base_size &&
         (axis[0] == '\0' || strcmp(axis, "dp") == 0))
         ss_format(out, size, "%s: %.0f %% of ideal%s%s", head,

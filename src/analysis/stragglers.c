@@ -8,6 +8,7 @@
 #include "analysis/findings.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #define ERROR_FACTOR (1 / 0.9) /* under 0.9 of its peers */
 #define ALIKE 1.5 /* largest over smallest effect of the ranks of a node */
@@ -34,9 +35,10 @@ static void arrivals_words(const struct ss_suspect *s, char *out, size_t size)
     if (s->sampled_steps > 0 && s->late_steps > 0)
         ss_format(out, size,
                   "%slast to arrive in %lld of %lld sampled steps, %.3g ms a "
-                  "step of its own making at %d ranks",
+                  "step of its own making at %s",
                   s->compute ? "; " : "", (long long)s->late_steps,
-                  (long long)s->sampled_steps, s->excess_ms, s->excess_size);
+                  (long long)s->sampled_steps, s->excess_ms,
+                  ss_counted(s->excess_size, "rank").text);
 }
 
 static void evidence_of(const struct ss_suspect *s, char *out, size_t size)

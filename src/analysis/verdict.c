@@ -11,6 +11,7 @@
 
 #include "analysis/verdict.h"
 #include "base/str.h"
+#include "base/units.h"
 
 enum { CODE_PASS = 0, CODE_FAIL = 10, CODE_INCONCLUSIVE = 11, CODE_HANG = 13 };
 
@@ -70,8 +71,8 @@ static void judge_findings(struct judge *j, const struct ss_result *result)
             finding_reason(j, &result->finding[i]);
     for (int i = 0; i < result->n_points; i++)
         if (result->point[i].meta->verified == 0)
-            reason(j, 2, "verification failed at %d ranks (%s)",
-                   (int)result->point[i].meta->size,
+            reason(j, 2, "verification failed at %s (%s)",
+                   ss_counted(result->point[i].meta->size, "rank").text,
                    result->point[i].meta->mode);
 }
 
@@ -120,8 +121,9 @@ static void judge_limit(struct judge *j, const struct ss_rule *rule,
     struct ss_ratio v = ss_metric_value(point, ss_metric_find(rule->metric));
     char at[80];
 
-    ss_format(at, sizeof(at), "%s at %d ranks (%s, %s)", rule->metric,
-              (int)point->meta->size, point->meta->mode, point->meta->load);
+    ss_format(at, sizeof(at), "%s at %s (%s, %s)", rule->metric,
+              ss_counted(point->meta->size, "rank").text, point->meta->mode,
+              point->meta->load);
     if (strcmp(point->status, "ok") != 0) {
         reason(j, 1, "%s cannot be judged: the point is %s", at, point->status);
     } else if (isnan(v.value) || isnan(v.lo) || isnan(v.hi)) {
@@ -170,8 +172,9 @@ static void judge_budget(struct judge *j, const struct ss_result *result)
         const struct ss_point_row *meta = result->point[i].meta;
         if (strcmp(meta->status, "skipped") == 0 &&
             strcmp(meta->stop, "budget") == 0)
-            reason(j, 1, "%d ranks (%s) were not measured: %s", (int)meta->size,
-                   meta->mode, meta->reason);
+            reason(j, 1, "%s (%s) not measured: %s",
+                   ss_counted(meta->size, "rank").text, meta->mode,
+                   meta->reason);
     }
 }
 

@@ -30,6 +30,13 @@ enum ss_status ss_parse_rate(const char *text, double *out_bits);
 char *ss_format_bytes(double bytes, char *out, size_t size);
 /** Count with SI suffix: "355 M", "1.32 B" as models are written. */
 char *ss_format_count(double count, char *out, size_t size);
+/** "1 rank", "2 ranks", "3 classes": a count with its noun. */
+struct ss_counted {
+    char text[48];
+};
+struct ss_counted ss_counted(int64_t n, const char *noun);
+/** As people type it, binary: "25M", "1536k", "100B". Returns out. */
+char *ss_format_binary(uint64_t bytes, char *out, size_t size);
 /** Human time: "812 ns", "3.2 ms", "2 min 5 s". */
 char *ss_format_time(double ns, char *out, size_t size);
 

@@ -6,6 +6,7 @@
  */
 #include "base/units.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,5 +77,28 @@ char *ss_format_time(double ns, char *out, size_t size)
     else
         ss_format(out, size, "%s%ld h %ld min", sign, whole / 3600,
                   whole % 3600 / 60);
+    return out;
+}
+
+struct ss_counted ss_counted(int64_t n, const char *noun)
+{
+    struct ss_counted out;
+    size_t len = strlen(noun);
+    const char *ending = n == 1                            ? ""
+                         : len > 0 && noun[len - 1] == 's' ? "es"
+                                                           : "s";
+    ss_format(out.text, sizeof out.text, "%" PRId64 " %s%s", n, noun, ending);
+    return out;
+}
+
+char *ss_format_binary(uint64_t bytes, char *out, size_t size)
+{
+    static const char units[] = "BkMGT";
+    int i = 0;
+    while (i < 4 && bytes != 0 && bytes % 1024 == 0) {
+        bytes /= 1024;
+        i++;
+    }
+    ss_format(out, size, "%" PRIu64 "%c", bytes, units[i]);
     return out;
 }

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/units.h"
 
 void ss_trial_accuse(struct ss_trial *trial, int rank,
                      const struct ss_last_words *words)
@@ -204,9 +205,12 @@ static void judge_waiting(struct ss_trial *trial)
     accuse_elsewhere(trial);
     if (!trial->first) {
         (void)ss_format(trial->out->sentence, sizeof(trial->out->sentence),
-                        "all %d ranks wait in %s: the network or the "
-                        "communication library stands still",
-                        trial->n, call);
+                        "%s%s %s in %s: the network or the communication "
+                        "library stands still",
+                        trial->n == 1 ? "the only " : "all ",
+                        trial->n == 1 ? "rank"
+                                      : ss_counted(trial->n, "rank").text,
+                        trial->n == 1 ? "waits" : "wait", call);
         return;
     }
     ss_trial_name(trial, who, sizeof(who));

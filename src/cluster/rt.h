@@ -103,6 +103,9 @@ struct ss_rt {
     int logical;
 };
 
+/** "Open MPI v4.1.4": the MPI library, which need not be started. */
+void ss_rt_library(char *out, size_t size);
+
 /**
  * Opens the world. MPI_THREAD_MULTIPLE is asked for. ss_rt_open chooses: under
  * a launcher rt_mpi, else rt_solo; a launcher's task count over 1 without PMI

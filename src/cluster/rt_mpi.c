@@ -354,11 +354,9 @@ static const struct ss_rt_ops mpi_ops = {
 static enum ss_status open_world(struct mpi_rt *self)
 {
     struct mpi_rt parent = {.base = {.ops = &mpi_ops}};
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     struct ss_host_id id;
     MPI_Comm comm;
-    (void)MPI_Get_library_version(text, &(int){0});
-    ss_host_trim_version(text, parent.version, sizeof(parent.version));
+    ss_rt_library(parent.version, sizeof(parent.version));
     SS_TRY(CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comm));
     SS_TRY(adopt(&parent.base, comm, self));
     ss_host_identify(&id);

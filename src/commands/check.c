@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "commands/cli.h"
 #include "commands/commands.h"
 #include "health/local.h"
@@ -26,8 +27,9 @@ static void print_summary(const struct ss_local *local, enum ss_level worst)
         if (local->row[i].level == worst && worst != SS_LEVEL_OK)
             printf("%s%s", n++ ? "; " : "", local->row[i].text);
     if (n == 0)
-        printf("%d GPUs, %d RDMA ports, nothing stands out", local->n_gpus,
-               local->n_ports);
+        printf("%s, %s, nothing stands out",
+               ss_counted(local->n_gpus, "GPU").text,
+               ss_counted(local->n_ports, "RDMA port").text);
     putchar('\n');
 }
 

@@ -15,8 +15,9 @@ static void print_totals(const struct ss_plan_totals *totals)
 {
     char text[24];
 
-    printf("\nall %d ranks, in %d class%s of equal ranks\n", totals->ranks,
-           totals->classes, totals->classes == 1 ? "" : "es");
+    printf("\n%s%s, in %s of equal ranks\n", totals->ranks == 1 ? "" : "all ",
+           ss_counted(totals->ranks, "rank").text,
+           ss_counted(totals->classes, "class").text);
     printf("  %-12s %14s %14s\n", "phase", "TFLOP", "bytes");
     for (int p = 0; p < SS_PHASES; p++)
         if (totals->phase_flops[p] > 0 || totals->phase_bytes[p] > 0)
@@ -45,8 +46,8 @@ static enum ss_status fill_args(const struct ss_cli *cli,
         size = (int)(config->layout_dp * config->layout_tp * config->layout_pp *
                      config->layout_ep * config->layout_cp);
     if (cli->rank >= size)
-        return ss_fail(SS_ERR_CONFIG, "--rank %ld: the group has %d ranks",
-                       cli->rank, size);
+        return ss_fail(SS_ERR_CONFIG, "--rank %ld: the group has %s", cli->rank,
+                       ss_counted(size, "rank").text);
     SS_TRY(ss_model_resolve(config, model));
     SS_TRY(ss_layout_make(config, size, &args->layout));
     SS_TRY(ss_plan_tokens(config, model, false, 0, &args->layout, &args->tokens,

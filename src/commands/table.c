@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
+#include "cluster/rt.h"
 #include "commands/build_info.h"
 #include "commands/commands.h"
 #include "engine/engine.h"
@@ -103,19 +105,32 @@ void ss_print_help(void)
            "in.\n");
 }
 
+/** A library that this process holds has a row; UCX is asked for its own. */
+static bool has_row(const struct ss_variable_row *rows, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void ss_print_version(void)
 {
     struct ss_variable_row *rows = NULL;
+    char library[64], mpi[160];
     int n = 0;
 
     printf("stepscale %s\n", SS_BUILD_VERSION);
     printf("  engines:");
     for (const struct ss_engine_ops *const *e = ss_engine_list(); *e; e++)
         printf(" %s", (*e)->name);
-    printf("\n  cuda: %s\n  nccl: %s\n  ucx: %s\n  mpi: %s\n", SS_BUILD_CUDA,
-           SS_BUILD_NCCL, SS_BUILD_UCX, SS_BUILD_MPI);
-    if (ss_versions_collect(SS_BUILD_MPI, &rows, &n) != SS_OK)
+    printf("\n  cuda: %s\n  nccl: %s\n", SS_BUILD_CUDA, SS_BUILD_NCCL);
+    ss_rt_library(library, sizeof(library));
+    ss_format(mpi, sizeof(mpi), "%s (%s)", library, SS_BUILD_MPI);
+    if (ss_versions_collect(mpi, &rows, &n) != SS_OK)
         return;
+    if (!has_row(rows, n, "ucx"))
+        printf("  ucx: %s\n", SS_BUILD_UCX);
     for (int i = 0; i < n; i++)
         printf("  %s: %s\n", rows[i].name, rows[i].value);
     ss_free(rows);

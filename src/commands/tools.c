@@ -50,6 +50,7 @@ int ss_command_report(int argc, char **argv)
 int ss_command_merge(int argc, char **argv)
 {
     static struct ss_cli cli;
+    struct ss_merged told;
     enum ss_status status =
         ss_cli_parse("merge", SS_CLI_OUT, argc, argv, true, &cli);
 
@@ -60,8 +61,12 @@ int ss_command_merge(int argc, char **argv)
     if (cli.n_words < 2)
         return complain(ss_fail(SS_ERR_CONFIG, "merge wants OUT and at least "
                                                "one .part folder or file"));
-    status = ss_merge(cli.word[0], cli.word + 1, (int)cli.n_words - 1, NULL);
-    return status == SS_OK ? 0 : complain(status);
+    status = ss_merge_told(cli.word[0], cli.word + 1, (int)cli.n_words - 1,
+                           NULL, &told);
+    if (status != SS_OK)
+        return complain(status);
+    puts(told.text);
+    return 0;
 }
 
 static enum ss_status list_settings(struct ss_buf *text)

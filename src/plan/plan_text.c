@@ -58,7 +58,7 @@ static void print_sizes(const struct ss_plan *plan, struct ss_buf *out)
     char params[24], memory[24], bucket[24];
     ss_format_count((double)plan->params, params, sizeof params);
     ss_format_bytes(ss_plan_memory(plan), memory, sizeof memory);
-    ss_format_bytes((double)plan->bucket_bytes, bucket, sizeof bucket);
+    ss_format_binary(plan->bucket_bytes, bucket, sizeof bucket);
     ss_buf_printf(out, "tokens      %" PRId64 " per dp rank and step",
                   plan->tokens);
     if (plan->layout.micro_batches > 1)

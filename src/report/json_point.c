@@ -34,6 +34,7 @@ static json_t *groups_of(const struct ss_point_result *p)
         ss_json_int(&json, "slowest", p->slowest_group);
     else
         ss_json_put(&json, "slowest", json_null());
+    ss_json_number(&json, "slowest_efficiency", p->slowest_efficiency);
     return ss_json_close(&json);
 }
 

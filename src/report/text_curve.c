@@ -41,6 +41,13 @@ static void put_size(struct ss_grid *table, const struct ss_point_result *point)
     ss_grid_cell(table, text);
 }
 
+/* Its E is 100 % by definition: an interval would say nothing. */
+static bool is_base(const struct ss_point_result *point)
+{
+    return point->meta->size == point->meta->base_size &&
+           isfinite(point->efficiency.value);
+}
+
 static void scaling_row(struct ss_grid *table,
                         const struct ss_point_result *point)
 {
@@ -55,7 +62,8 @@ static void scaling_row(struct ss_grid *table,
     ss_grid_cell(table, ss_word_ms(point->step.median).text);
     ss_grid_cell(table, ss_word_range(point->step.lo, point->step.hi).text);
     ss_grid_cell(table, ss_word_percent(e->value).text);
-    ss_grid_cell(table, ss_word_percents(e->lo, e->hi).text);
+    ss_grid_cell(table,
+                 is_base(point) ? "base" : ss_word_percents(e->lo, e->hi).text);
     ss_grid_cell(table, ss_word_percent(point->e_devices).text);
     ss_grid_cell(table, ss_word_percent(point->e_comm).text);
     ss_grid_cell(table, ss_word_count(point->tokens_per_s_per_device).text);
@@ -80,8 +88,9 @@ static enum ss_status scaling_table(const struct rows *rows, struct ss_buf *out)
     legend(rows, out,
            "size: devices that train together (*: see notes). load: +3, three "
            "other groups run at the same time. step ms: median time of a "
-           "step, with its 95 % interval. E: efficiency, 100 % is ideal; it "
-           "is E dev (the price of the slowest device) x E comm (the price of "
+           "step, with its 95 % interval. E: efficiency against the base, "
+           "100 % is ideal; it is E dev (the price of the slowest device) x E "
+           "comm (the price of "
            "working together). tok/s/dev: tokens per second and device. MFU: "
            "share of the device's peak that the model's FLOPs reach.");
     return SS_OK;
@@ -109,7 +118,8 @@ static const struct {
 } parts[PARTS] = {
     [COMPUTE] = {"compute", '=', true, "the device computes"},
     [INTERFERENCE] = {"slowed", 'i', false,
-                      "computing longer because communication runs beside it"},
+                      "computing longer because communication runs beside it; "
+                      "noise: no more than the intervals of the two"},
     [TRANSFER] = {"transfer", 't', true,
                   "blocked while data move that everyone has ready"},
     [PERSISTENT] = {"waiting", 'w', true,
@@ -126,7 +136,9 @@ static const struct {
 
 static double part_ms(const struct ss_point_result *p, int part)
 {
-    double slowed = isfinite(p->interference_ms) ? p->interference_ms : 0;
+    double slowed = isfinite(p->interference_ms) && !ss_interference_is_noise(p)
+                        ? p->interference_ms
+                        : 0;
     const double ms[PARTS] = {
         [COMPUTE] = p->busy_ms - slowed, [INTERFERENCE] = slowed,
         [TRANSFER] = p->transfer_ms,     [PERSISTENT] = p->wait_persistent_ms,
@@ -192,7 +204,10 @@ static void split_row(struct ss_grid *table, const struct rows *rows,
     for (int part = 0; part < PARTS; part++) {
         double share = part_ms(p, part) / p->sampled_ms;
         if (part_shown(rows->result, part))
-            ss_grid_cell(table, ss_word_percent(share).text);
+            ss_grid_cell(table,
+                         part == INTERFERENCE && ss_interference_is_noise(p)
+                             ? "noise"
+                             : ss_word_percent(share).text);
     }
     if (width > 0 && isfinite(p->sampled_ms) && p->sampled_ms > 0)
         put_bar(table, p, width);

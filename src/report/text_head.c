@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/parts.h"
 
 enum { LABEL = 12 }; /* width of the labels at the left */
@@ -47,8 +48,8 @@ static void put_nodes(const struct ss_run_data *run, struct ss_buf *out)
     char text[512];
     size_t used;
     int shown = run->n_nodes < 4 ? run->n_nodes : 4;
-    ss_format(text, sizeof text, "%d on %d node%s", run->n_ranks, run->n_nodes,
-              run->n_nodes == 1 ? "" : "s");
+    ss_format(text, sizeof text, "%d on %s", run->n_ranks,
+              ss_counted(run->n_nodes, "node").text);
     for (int i = 0; i < shown; i++) {
         used = strlen(text);
         ss_format(text + used, sizeof text - used, "%s%s", i ? ", " : ": ",

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "report/grid.h"
 #include "report/parts.h"
 
@@ -56,11 +57,12 @@ static void put_title(const struct ss_result *result,
 {
     char text[160];
     if (shown < point->n_ranks)
-        ss_format(text, sizeof text,
-                  "The %d of %d ranks with the largest excess, %s", shown,
-                  point->n_ranks, ss_word_point(result, point->meta).text);
+        ss_format(text, sizeof text, "The %d of %s with the largest excess, %s",
+                  shown, ss_counted(point->n_ranks, "rank").text,
+                  ss_word_point(result, point->meta).text);
     else
-        ss_format(text, sizeof text, "All %d ranks, %s", shown,
+        ss_format(text, sizeof text, "%s%s, %s", shown == 1 ? "" : "All ",
+                  ss_counted(shown, "rank").text,
                   ss_word_point(result, point->meta).text);
     ss_buf_printf(out, "\n");
     ss_wrap(out, "", text);

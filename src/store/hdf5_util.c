@@ -30,7 +30,7 @@ void ss_h5_cause(char *out, size_t size)
     const char *cause = NULL;
     if (H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, &cause) < 0 ||
         !cause || !*cause)
-        cause = "HDF5 gives no reason";
+        cause = "its inner structure is not readable";
     ss_copy(out, size, cause);
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "store/hdf5_util.h"
 #include "store/merge_sources.h"
 
@@ -104,7 +105,7 @@ static void derive_end(const struct ss_merge_plan *plan, struct ss_run_end *end)
     *end = (struct ss_run_end){.verdict_code = -1};
     if (points < plan->planned_points)
         ss_format(end->reason, sizeof end->reason,
-                  "incomplete: %d of %lld points", points,
+                  "%d of %lld points were measured", points,
                   (long long)plan->planned_points);
 }
 
@@ -123,8 +124,32 @@ static enum ss_status merge_plan(const char *out,
     return SS_OK;
 }
 
-enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
-                        const struct ss_run_end *end)
+/** A file among the inputs stays; so does a folder that holds more. */
+static void tell(const char *out, const struct ss_merge_plan *plan,
+                 struct ss_merged *told)
+{
+    size_t size = sizeof(told->text);
+    int points = plan->n - 1, removed = 0;
+    const char *one = "";
+    for (int i = 0; i < plan->n_folders; i++) {
+        if (access(plan->folder[i].path, F_OK) == 0)
+            continue;
+        removed++;
+        one = plan->folder[i].path;
+    }
+    ss_format(told->text, size, "%s holds %d of %s", out, points,
+              ss_counted(plan->planned_points, "point").text);
+    size_t at = strlen(told->text);
+    if (removed == 1)
+        ss_format(told->text + at, size - at, "; removed %s", one);
+    else if (removed > 1)
+        ss_format(told->text + at, size - at, "; removed %d .part folders",
+                  removed);
+}
+
+enum ss_status ss_merge_told(const char *out, const char *const *inputs, int n,
+                             const struct ss_run_end *end,
+                             struct ss_merged *told)
 {
     struct ss_merge_plan plan = {0};
     enum ss_status status;
@@ -139,8 +164,16 @@ enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
     }
     SS_TRY(ss_merge_plan_make(inputs, n, end != NULL, &plan));
     status = merge_plan(out, &plan, end);
+    if (status == SS_OK && told)
+        tell(out, &plan, told);
     ss_merge_plan_free(&plan);
     return status;
+}
+
+enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
+                        const struct ss_run_end *end)
+{
+    return ss_merge_told(out, inputs, n, end, NULL);
 }
 
 int64_t ss_merge_forecast_ns(const char *out)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <xxhash.h>
 
@@ -23,27 +24,14 @@ static const char *const wanted[] = {"NCCL_", "UCX_",      "OMPI_",
                                      "CUDA_", "OMP_",      "SLURM_",
                                      "SS_",   "OPENBLAS_", "LD_LIBRARY_PATH="};
 
-/* They name the rank, its node or its process: different by their nature. */
-static const char *const personal[] = {"OMPI_COMM_WORLD_RANK",
-                                       "OMPI_COMM_WORLD_LOCAL_RANK",
-                                       "OMPI_COMM_WORLD_NODE_RANK",
-                                       "OMPI_FILE_LOCATION",
-                                       "OMPI_MCA_ess_base_vpid",
-                                       "OMPI_MCA_orte_ess_vpid",
-                                       "OMPI_MCA_orte_ess_node_rank",
-                                       "OMPI_MCA_orte_ess_local_rank",
-                                       "OMPI_MCA_orte_ess_name",
-                                       "OMPI_MCA_orte_top_session_dir",
-                                       "OMPI_MCA_orte_local_daemon_uri",
-                                       "OMPI_MCA_orte_app_num",
-                                       "SLURM_PROCID",
-                                       "SLURM_LOCALID",
-                                       "SLURM_NODEID",
-                                       "SLURM_GTIDS",
-                                       "SLURM_TASK_PID",
-                                       "SLURM_TOPOLOGY_ADDR",
-                                       "SLURMD_NODENAME",
-                                       "SLURM_LAUNCH_NODE_IPADDR"};
+/* Endings of a launcher's names for the rank, its process, its node or its
+ * folder: different by their nature. */
+static const char *const personal[] = {
+    "_rank",          "_vpid",     "_pid",      "_ess_name",
+    "_file_location", "_procid",   "_gtids",    "_localid",
+    "_session_dir",   "_uri",      "_nodeid",   "_addr",
+    "_ipaddr",        "_nodename", "_hostname", "_app_num"};
+static const char *const launchers[] = {"OMPI_", "SLURM_"};
 
 static bool is_wanted(const char *entry)
 {
@@ -54,11 +42,23 @@ static bool is_wanted(const char *entry)
     return false;
 }
 
+static bool is_of_launcher(const char *entry)
+{
+    for (size_t i = 0; i < SS_COUNT_OF(launchers); i++) {
+        if (strncmp(entry, launchers[i], strlen(launchers[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_personal(const char *entry)
 {
-    for (size_t i = 0; i < SS_COUNT_OF(personal); i++) {
+    size_t name = strcspn(entry, "=");
+    for (size_t i = 0; is_of_launcher(entry) && i < SS_COUNT_OF(personal);
+         i++) {
         size_t len = strlen(personal[i]);
-        if (strncmp(entry, personal[i], len) == 0 && entry[len] == '=')
+        if (name >= len &&
+            strncasecmp(entry + name - len, personal[i], len) == 0)
             return true;
     }
     return false;

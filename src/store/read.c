@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "store/part_folder.h"
@@ -130,7 +131,7 @@ static enum ss_status read_parts(const char *folder,
         SS_TRY(read_part(folder, list->index[i], depth, run, notes));
     if (run->n_points < run->planned_points)
         ss_format(run->end_reason, sizeof run->end_reason,
-                  "incomplete: %d of %lld points", run->n_points,
+                  "%d of %lld points were measured", run->n_points,
                   (long long)run->planned_points);
     ss_buf_init(&words, LAST_WORDS_MAX);
     status = ss_part_last_words(folder, &words);
@@ -161,6 +162,24 @@ static enum ss_status read_folder(const char *folder, enum ss_read_depth depth,
     return status;
 }
 
+/** The result into which "x.h5.part" was merged: x.h5, where it can be read. */
+static bool whole_file(const char *part, char out[SS_PATH_MAX])
+{
+    static const char ending[] = ".part";
+    struct ss_run_data run = {0};
+    size_t len = strlen(part);
+    while (len > 1 && part[len - 1] == '/')
+        len--;
+    if (len < sizeof ending || len >= SS_PATH_MAX ||
+        memcmp(part + len - strlen(ending), ending, strlen(ending)) != 0)
+        return false;
+    ss_format(out, SS_PATH_MAX, "%.*s", (int)(len - strlen(ending)), part);
+    if (access(out, R_OK) != 0 || read_result(out, SS_READ_META, &run) != SS_OK)
+        return false;
+    ss_run_data_free(&run);
+    return true;
+}
+
 enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
                            struct ss_run_data *out, struct ss_buf *notes)
 {
@@ -174,6 +193,10 @@ enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
     if (ss_part_folder(path, folder, sizeof folder) &&
         stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
         return read_folder(folder, depth, out, notes);
+    if (whole_file(path, folder))
+        return ss_fail(SS_ERR_CONFIG,
+                       "there is no folder %s any more: its run is in %s", path,
+                       folder);
     return ss_fail(SS_ERR_CONFIG,
                    "there is no file %s and no folder %s.part beside it", path,
                    path);

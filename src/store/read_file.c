@@ -244,7 +244,9 @@ enum ss_status ss_file_read(const char *path, struct ss_file_want want,
     root.id = ss_h5_open(path);
     if (root.id < 0) {
         ss_h5_cause(cause, sizeof cause);
-        return ss_fail(SS_ERR_FORMAT, "%s is damaged: HDF5 cannot open it (%s)",
+        return ss_fail(SS_ERR_FORMAT,
+                       "%s is damaged: HDF5 cannot open it (%s); take another "
+                       "copy, or the .part folder if it is still there",
                        path, cause);
     }
     status = read_open(&root, want, &content);

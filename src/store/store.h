@@ -73,6 +73,14 @@ struct ss_run_end {
  */
 enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
                         const struct ss_run_end *end);
+/** What a merge did, in a sentence: "x.h5 holds 4 of 4 points; removed
+ * x.h5.part". */
+struct ss_merged {
+    char text[SS_ERROR_TEXT_MAX];
+};
+enum ss_status ss_merge_told(const char *out, const char *const *inputs, int n,
+                             const struct ss_run_end *end,
+                             struct ss_merged *told);
 /** Forecast of merging, ns: sizes of the parts over 100 MB/s plus 5 ms each. */
 int64_t ss_merge_forecast_ns(const char *out);
 /** Bytes that a point will take on disk, about (for the forecast printed). */

@@ -71,12 +71,12 @@ enum ss_status ss_forecast(struct ss_context *context, struct ss_buf *out)
         skipped += context->sweep.point[i].tokens == 0;
     ss_buf_printf(
         out,
-        "%s engine, %d ranks on %d node%s, model %s\n"
-        "%d points (%d skipped), variants whole, compute-only, "
+        "%s engine, %s on %s, model %s\n"
+        "%s (%d skipped), variants whole, compute-only, "
         "comm-only; at most %s\n",
-        context->engine->ops->name, topology->ranks, topology->nodes,
-        topology->nodes == 1 ? "" : "s", context->model.name, context->sweep.n,
-        skipped,
+        context->engine->ops->name, ss_counted(topology->ranks, "rank").text,
+        ss_counted(topology->nodes, "node").text, context->model.name,
+        ss_counted(context->sweep.n, "point").text, skipped,
         ss_format_time((double)context->budget_ns, text[0], sizeof(text[0])));
     if (context->engine->ops->caps & SS_CAP_DATA)
         ss_buf_printf(out, "memory per rank up to %s",

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "cluster/agree.h"
 #include "sweep/context.h"
 #include "sweep/resume.h"
@@ -301,15 +302,14 @@ static void note_end(struct ss_context *context, enum ss_status status,
     outcome->end = status;
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%s after %d of %d points",
+                  "%s after %d of %s",
                   strstr(text, "SIGINT") ? "stopped by SIGINT"
                                          : "stopped by SIGTERM",
-                  done, context->sweep.n);
+                  done, ss_counted(context->sweep.n, "point").text);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%.*s, after %d of %d points",
-                  (int)(cause < 120 ? cause : 120), text, done,
-                  context->sweep.n);
+                  "%.*s, after %d of %s", (int)(cause < 120 ? cause : 120),
+                  text, done, ss_counted(context->sweep.n, "point").text);
 }
 
 static void run_points(struct ss_context *context,

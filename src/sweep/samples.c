@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "analysis/attribution.h"
 #include "base/mem.h"
 
 enum ss_status ss_samples_open(int group_size, struct ss_samples **out)
@@ -164,7 +165,8 @@ void ss_samples_split_waiting(struct ss_samples *samples)
     for (int64_t i = 0; i < samples->n_waits; i++) {
         const struct ss_wait *wait = &samples->wait[i];
         if (wait->culprit >= 0 &&
-            samples->late_steps[wait->culprit] * 2 > samples->sampled_steps)
+            ss_is_persistent(samples->late_steps[wait->culprit],
+                             samples->sampled_steps))
             samples->terms[wait->terms].wait_persistent_ns += wait->ns;
     }
 }

@@ -100,6 +100,21 @@ PY
     unreadable loop.h5 'loop.h5'
 }
 
+@test "report on a folder that was merged names the file" {
+    "${SS_WRITE_PARTS:?}" x.h5 3 >/dev/null
+    solo merge x.h5 x.h5.part
+    ((status == 0)) || fail "exit code"
+    [[ $output == "x.h5 holds 3 of 3 points; removed x.h5.part" ]] ||
+        fail "not said what was written"
+    solo report x.h5.part
+    refused 2 'there is no folder x.h5.part any more: its run is in x.h5' keep
+    solo report x.h5.part/
+    refused 2 'its run is in x.h5' keep
+    echo text >y.h5
+    solo report y.h5.part
+    refused 2 'there is no file y.h5.part' keep
+}
+
 @test "a folder with one damaged part still gives the others" {
     "${SS_WRITE_PARTS:?}" y.h5 3 >/dev/null
     truncate -s 3000 y.h5.part/0002.h5

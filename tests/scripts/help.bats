@@ -68,6 +68,18 @@ setup() {
     [[ $output == *"model.preset="* && $output == *"null.pace="* ]]
 }
 
+@test "--version names each library once, absent ones too" {
+    run "$program" --version
+    [ "$status" = 0 ]
+    [[ ${lines[0]} == "stepscale "* ]]
+    local name
+    for name in engines mpi cuda nccl ucx hdf5 openblas; do
+        [ "$(grep -c "^  $name: ." <<<"$output" || true)" = 1 ] || [ "$name" = engines ]
+    done
+    [ ! "$(sed -n 's/^  \([^:]*\):.*/\1/p' <<<"$output" | sort | uniq -d)" ]
+    [[ $output =~ mpi:\ (Open\ MPI|MPICH)[^$'\n']*[0-9]\.[0-9] ]]
+}
+
 @test "help of what is no command" {
     run "$program" help rnu
     [ "$status" = 2 ]

@@ -18,6 +18,10 @@ teardown() {
     [[ $output == stepscale* ]]
     [ -e "$tmp/there/share/stepscale/slurm/stepscale.sbatch" ]
     [ -x "$tmp/there/share/stepscale/launch/quickstart" ]
+    local page
+    for page in README.md LICENSE CHANGELOG.md results/README.md; do
+        cmp "$tmp/there/share/doc/stepscale/$page" "$BATS_TEST_DIRNAME/../../$page"
+    done
     run "$tmp/there/share/stepscale/launch/quickstart" --dry-run
     [ "$status" = 2 ]
     [[ $output == *"installed already"* ]]

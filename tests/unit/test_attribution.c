@@ -331,22 +331,14 @@ static void the_identity_holds_for_random_events(void **state)
     }
 }
 
-static void waiting_is_split_by_who_is_often_late(void **state)
+static void persistent_is_over_half_of_the_steps(void **state)
 {
-    const int64_t dp_late[] = {0, 6, 5, 0}, tp_late[] = {2, 2};
-    const struct ss_late_ranks late[] = {{4, dp_late, 10}, {2, tp_late, 3}};
-    const struct ss_wait_span span[] = {
-        {0, 0, 1, 100}, /* late in 6 of 10: persistent */
-        {0, 0, 2, 40},  /* 5 of 10 is not over half */
-        {1, 0, -1, 30}, /* nobody */
-        {1, 1, 0, 7},   /* another communicator: 2 of 3 */
-        {1, 0, -3, 9},  {1, 0, 99, 9},
-    };
-    struct ss_step_terms terms[2] = {{.waiting = 140}, {.waiting = 46}};
     (void)state;
-    ss_split_waiting(span, 6, late, terms);
-    assert_int_equal(terms[0].wait_persistent, 100);
-    assert_int_equal(terms[1].wait_persistent, 7);
+    assert_true(ss_is_persistent(6, 10));
+    assert_false(ss_is_persistent(5, 10));
+    assert_true(ss_is_persistent(2, 3));
+    assert_false(ss_is_persistent(1, 3));
+    assert_false(ss_is_persistent(0, 0));
 }
 
 int main(void)
@@ -363,7 +355,7 @@ int main(void)
         cmocka_unit_test(the_mark_of_comm_only_is_blocked),
         cmocka_unit_test(collectives_on_the_compute_lane),
         cmocka_unit_test(the_identity_holds_for_random_events),
-        cmocka_unit_test(waiting_is_split_by_who_is_often_late),
+        cmocka_unit_test(persistent_is_over_half_of_the_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

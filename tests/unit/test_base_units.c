@@ -192,6 +192,15 @@ static void numbers_for_people(void **state)
 {
     char out[32];
     (void)state;
+    shown("1 rank", ss_counted(1, "rank").text);
+    shown("0 ranks", ss_counted(0, "rank").text);
+    shown("2 classes", ss_counted(2, "class").text);
+    shown("1 class", ss_counted(1, "class").text);
+    shown("25M", ss_format_binary(25u << 20, out, sizeof out));
+    shown("1536k", ss_format_binary(1536u << 10, out, sizeof out));
+    shown("1000B", ss_format_binary(1000, out, sizeof out));
+    shown("2048T", ss_format_binary(UINT64_C(2) << 50, out, sizeof out));
+    shown("0B", ss_format_binary(0, out, sizeof out));
     shown("18.2 GB", ss_format_bytes(18.2e9, out, sizeof out));
     shown("0 B", ss_format_bytes(0, out, sizeof out));
     shown("999 B", ss_format_bytes(999, out, sizeof out));

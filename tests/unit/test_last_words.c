@@ -247,7 +247,7 @@ static void asked_rank(void **state)
         words[i].peer_first = 2 * i, words[i].peer_count = 1;
     words[2].rank = 4; /* two groups of one that hang, and a healthy one */
     expect(words, 2, 8,
-           "all 1 ranks wait in allreduce_4, call 7 of point 4: the network "
+           "the only rank waits in allreduce_4, call 7 of point 4: the network "
            "or the communication library stands still",
            -1);
 }

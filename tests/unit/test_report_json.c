@@ -97,7 +97,8 @@ static void test_keys(void **state)
                "first_step_ms "
                "verified status flags ranks");
     check_keys(json_object_get(point, "layout"), "dp tp pp ep cp zero sp");
-    check_keys(json_object_get(point, "groups"), "count mode slowest");
+    check_keys(json_object_get(point, "groups"),
+               "count mode slowest slowest_efficiency");
     check_keys(json_object_get(point, "step_ms"), "median lo hi n min max");
     check_keys(json_object_get(point, "efficiency"),
                "value lo hi devices comm base_size base_ms held_constant");

@@ -85,6 +85,26 @@ static void test_alone_is_said_where_it_was_a_choice(void **state)
     ss_buf_free(&out);
 }
 
+/* whole and compute-only are told apart no better than +-0.6 ms: no share of
+ * the step is claimed, and the parts still add up. */
+static void test_interference_within_noise(void **state)
+{
+    struct report_case c;
+    struct ss_point_result *p = &c.point[2];
+    struct ss_buf out;
+    (void)state;
+    report_case_fill(&c);
+    assert_false(ss_interference_is_noise(p));
+    p->interference_ms = -0.6;
+    p->compute_only_half = 0.03;
+    assert_true(ss_interference_is_noise(p));
+    render(&c, SS_RANKS_NONE, &out);
+    assert_non_null(strstr(ss_buf_text(&out), "   84.6  noise"));
+    ss_buf_free(&out);
+    p->compute_only_half = INFINITY; /* no interval: the number stands */
+    assert_false(ss_interference_is_noise(p));
+}
+
 /* Texts as long as they can be, numbers of every size: still 100 columns. */
 static void stretch(struct report_case *c)
 {
@@ -261,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_first_line_is_the_sentence),
+        cmocka_unit_test(test_interference_within_noise),
         cmocka_unit_test(test_alone_is_said_where_it_was_a_choice),
         cmocka_unit_test(test_width_with_long_texts_and_numbers),
         cmocka_unit_test(test_every_part_of_the_split_is_shown),

@@ -108,7 +108,7 @@ static void meta_reads_no_samples(void **state)
     assert_int_equal(got.n_points, 1);
     assert_null(got.point[0].step_ns);
     assert_int_equal(got.point[0].meta.plan_hash, point.meta.plan_hash);
-    assert_string_equal(got.end_reason, "incomplete: 1 of 2 points");
+    assert_string_equal(got.end_reason, "1 of 2 points were measured");
     ss_point_data_free(&point);
     ss_run_data_free(&got);
 }
@@ -208,7 +208,7 @@ static void merge_of_an_incomplete_run_says_so(void **state)
                      -1);
     assert_int_equal(access(folder_path(*state, "a.h5.part/keep.me"), F_OK), 0);
     assert_int_equal(ss_run_read(out, SS_READ_ALL, &got, NULL), SS_OK);
-    assert_string_equal(got.end_reason, "incomplete: 1 of 3 points");
+    assert_string_equal(got.end_reason, "1 of 3 points were measured");
     assert_string_equal(got.last_words, "last-2.txt:\nin all_reduce\n");
     ss_run_data_free(&got);
 }

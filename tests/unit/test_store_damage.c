@@ -263,7 +263,7 @@ static void a_damaged_part_costs_its_point_only(void **state)
     sample_point(3, shape, &point);
     assert_true(sample_points_equal(&point, &got.point[1]));
     assert_non_null(strstr(ss_buf_text(&notes), "0002.h5 is damaged"));
-    assert_string_equal(got.end_reason, "incomplete: 2 of 3 points");
+    assert_string_equal(got.end_reason, "2 of 3 points were measured");
     ss_point_data_free(&point);
     ss_run_data_free(&got);
     ss_buf_free(&notes);

@@ -33,17 +33,18 @@ static const struct ss_variable_row *find(const struct ss_variable_row *rows,
 
 static void only_what_matters_is_collected(void **state)
 {
-    char *environment[] = {(char *)"UCX_TLS=rc",
-                           (char *)"HOME=/root",
-                           (char *)"NCCL_ALGO=Ring",
-                           (char *)"OMPI_COMM_WORLD_RANK=3",
-                           (char *)"OMPI_COMM_WORLD_RANKS=no",
-                           (char *)"SLURM_PROCID=3",
-                           (char *)"SLURM_JOB_ID=12",
-                           (char *)"LD_LIBRARY_PATH=/a:/b",
-                           (char *)"LD_LIBRARY_PATH_2=no",
-                           (char *)"SS_MEASURE_SEED=1\n2",
-                           NULL};
+    char *environment[] = {
+        (char *)"UCX_TLS=rc", (char *)"HOME=/root", (char *)"NCCL_ALGO=Ring",
+        (char *)"OMPI_COMM_WORLD_RANK=3", (char *)"OMPI_COMM_WORLD_RANKS=no",
+        /* what Open MPI and Slurm give each host or rank */
+        (char *)"OMPI_MCA_orte_jobfam_session_dir=/tmp/1",
+        (char *)"OMPI_MCA_orte_local_daemon_uri=1;tcp",
+        (char *)"OMPI_MCA_ess_base_vpid=1",
+        (char *)"OMPI_FILE_LOCATION=/tmp/1/0", (char *)"SLURM_TASK_PID=7",
+        (char *)"SLURM_TOPOLOGY_ADDR=n1",
+        (char *)"SLURM_LAUNCH_NODE_IPADDR=192.0.2.1", (char *)"SLURM_PROCID=3",
+        (char *)"SLURM_JOB_ID=12", (char *)"LD_LIBRARY_PATH=/a:/b",
+        (char *)"LD_LIBRARY_PATH_2=no", (char *)"SS_MEASURE_SEED=1\n2", NULL};
     struct ss_buf out;
     const char *text;
     (void)state;
@@ -57,6 +58,11 @@ static void only_what_matters_is_collected(void **state)
                                  "SS_MEASURE_SEED=1 2\nUCX_TLS=rc\n"));
     assert_null(strstr(text, "HOME"));
     assert_null(strstr(text, "PROCID"));
+    assert_null(strstr(text, "/tmp/1"));
+    assert_null(strstr(text, "_vpid"));
+    assert_null(strstr(text, "_uri"));
+    assert_null(strstr(text, "SLURM_TASK_PID"));
+    assert_null(strstr(text, "ADDR"));
     assert_null(strstr(text, "PATH_2"));
     ss_buf_free(&out);
     assert_int_equal(ss_mem_live(), 0);

@@ -265,7 +265,7 @@ static void severity_follows_factor_and_sharing(void **state)
     analyse(&run, &result);
     assert_int_equal(result.finding[0].kind, SS_STRAGGLER_RANK);
     assert_int_equal(result.finding[0].severity, SS_WARNING);
-    assert_int_equal(result.finding[1].kind, SS_ENV_DRIFT);
+    assert_int_equal(result.finding[1].kind, SS_SHARED_CORES);
     assert_int_equal(result.finding[1].severity, SS_INFO);
     assert_string_equal(result.finding[1].value, "4 ranks on 2 cores");
     assert_int_equal(result.n_findings, 2);
