@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "commands/commands.h"
+#include "engine/engine.h"
 
 /** Started by a launcher as another rank than the first: it has nothing to
  * say that rank 0 does not, and its code could end rank 0 before it spoke. */
@@ -74,6 +75,7 @@ int main(int argc, char **argv)
 {
     const struct ss_command *command;
 
+    ss_engine_prepare();
     if (argc < 2) {
         ss_print_help();
         return 2;

@@ -128,6 +128,9 @@ struct ss_engine {
     struct ss_progress *progress; /**< set by the caller; never NULL */
 };
 
+/** First thing in a process, before it has a second thread: what libraries of
+ * engines read from the environment when they are loaded. */
+void ss_engine_prepare(void);
 /** All engines of this build, NULL-ended; each table was checked. */
 const struct ss_engine_ops *const *ss_engine_list(void);
 /** By name; SS_ERR_CONFIG (did you mean) or SS_ERR_ENV when not built in. */

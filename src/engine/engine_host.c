@@ -5,7 +5,6 @@
  * tests of everything else on real data. This file is its life; how a block
  * runs is in host_run.c. Must not know MPI, nor what a sweep is.
  */
-#include <cblas.h>
 #include <limits.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -53,8 +52,13 @@ static enum ss_status host_open(const struct ss_engine_args *args,
     self->progress.on =
         ss_host_wants_thread(args->config, args->place, self->threads);
     ss_host_normals_fill(self);
-    if (openblas_get_num_threads() != self->threads)
-        openblas_set_num_threads(self->threads);
+    enum ss_status status = ss_blas_load(&self->blas);
+    if (status != SS_OK) {
+        ss_free(self);
+        return status;
+    }
+    if (self->blas.openblas_get_num_threads() != self->threads)
+        self->blas.openblas_set_num_threads(self->threads);
     *out = &self->base;
     return SS_OK;
 }
@@ -256,7 +260,9 @@ static int host_overlap_measurable(struct ss_engine *engine)
 
 static void host_close(struct ss_engine *engine)
 {
-    ss_free(ss_host_of(engine));
+    struct ss_host *self = ss_host_of(engine);
+    ss_blas_unload(&self->blas);
+    ss_free(self);
 }
 
 const struct ss_engine_ops ss_engine_host = {

@@ -6,6 +6,7 @@
 
 #include "engine/check.h"
 #include "engine/engine.h"
+#include "engine/host_blas.h"
 #include "engine/host_memory.h"
 
 /* The inside of the host engine. Element type T is float or double, one for
@@ -40,6 +41,7 @@ struct ss_host {
     struct ss_engine base;
     const struct ss_config *config;
     struct ss_place place;
+    struct ss_blas blas;
     int threads; /**< of BLAS */
     double normal[SS_HOST_NORMALS];
     struct ss_comms comms;

@@ -5,8 +5,6 @@
  * otherwise it is one call, as a user would make it. Knows nothing of the
  * schedule.
  */
-#include <cblas.h>
-
 #include "base/clock.h"
 #include "engine/host.h"
 
@@ -29,13 +27,13 @@ void ss_host_gemm_rows(const struct ss_host *self, const struct ss_op *op,
     const void *a = ss_host_at(self, op->a), *b = ss_host_at(self, op->b);
     void *c = ss_host_at(self, op->c);
     if (self->dtype == SS_DT_F64)
-        cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1,
-                    (const double *)a + skip_a, lda, b, ldb, beta,
-                    (double *)c + skip_c, n);
+        self->blas.cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1,
+                               (const double *)a + skip_a, lda, b, ldb, beta,
+                               (double *)c + skip_c, n);
     else
-        cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1,
-                    (const float *)a + skip_a, lda, b, ldb, (float)beta,
-                    (float *)c + skip_c, n);
+        self->blas.cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1,
+                               (const float *)a + skip_a, lda, b, ldb,
+                               (float)beta, (float *)c + skip_c, n);
 }
 
 int64_t ss_host_panel_rows(const struct ss_host *self, const struct ss_op *op)

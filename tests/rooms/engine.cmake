@@ -19,4 +19,5 @@ ss_mpi_test(test_engine_mpi NP 1 2 4 USES engine LIBS m
 
 # Not a test: a table of costs, run by hand or by tests/run --full.
 add_executable(bench_engine bench/bench_engine.c)
-target_link_libraries(bench_engine PRIVATE ss_engine ss_options)
+target_link_libraries(bench_engine PRIVATE ss_engine ss_options
+    PkgConfig::OPENBLAS)

@@ -225,6 +225,12 @@ YAML
     refused 12 'size [13] needs [0-9.]+ [GT]B of memory per rank'
 }
 
+@test "little address space: no library waits for more of it for ever" {
+    run bash -c 'ulimit -v 200000; timeout 30 "$SS_PROGRAM" config'
+    [[ $status != 124 ]] || fail "did not end"
+    [[ $status == 0 ]] || skip "this build does not even start in 200 MB"
+}
+
 # --- ranks that differ -----------------------------------------------------
 
 @test "different binaries on different ranks" {

@@ -43,6 +43,7 @@ static double get(const struct bench *b, int buffer, size_t i)
 static void bench_open(struct bench *b, enum ss_dtype dtype)
 {
     *b = (struct bench){0};
+    assert_int_equal(ss_blas_load(&b->host.blas), SS_OK);
     b->host.dtype = dtype;
     b->host.elem_size = ss_dtype_size(dtype);
     b->host.base.progress = &b->progress;
@@ -69,6 +70,7 @@ static void bench_open(struct bench *b, enum ss_dtype dtype)
 
 static void bench_close(struct bench *b)
 {
+    ss_blas_unload(&b->host.blas);
     for (int k = 0; k < 4; k++) {
         ss_free(b->host.buffer[k]);
         ss_free(b->before[k]);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * OpenBLAS at run time: the only place that names its file. Must not know what
+ * is multiplied.
+ */
+#include "engine/host_blas.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+#define LIBRARY "libopenblas.so.0"
+
+void ss_engine_prepare(void)
+{
+    /* an engine asks for its threads itself, when it knows its cores */
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0);
+}
+
+static enum ss_status cannot_load(struct ss_blas *blas)
+{
+    const char *why = dlerror();
+    ss_blas_unload(blas);
+    return ss_fail(SS_ERR_ENV,
+                   "cannot load OpenBLAS for the host engine (%s): install "
+                   "it, or name its folder in LD_LIBRARY_PATH",
+                   why ? why : "no reason given");
+}
+
+/* A pointer to a function out of one to an object, as POSIX wants it. */
+static bool find(const struct ss_blas *blas, const char *name, void *function)
+{
+    void *symbol = dlsym(blas->library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+enum ss_status ss_blas_load(struct ss_blas *out)
+{
+    *out = (struct ss_blas){0};
+    /* global: the provenance asks for its version by name */
+    out->library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    if (!out->library)
+        return cannot_load(out);
+#define X(name)                                                                \
+    if (!find(out, #name, &out->name))                                         \
+        return cannot_load(out);
+    SS_BLAS_FUNCTIONS(X)
+#undef X
+    return SS_OK;
+}
+
+void ss_blas_unload(struct ss_blas *blas)
+{
+    if (blas->library)
+        (void)dlclose(blas->library);
+    *blas = (struct ss_blas){0};
+}
