@@ -162,10 +162,28 @@ static void say_path(struct links *l, const struct ss_link_fault *fault)
               "look at switches, uplinks and routes between %s and %s", a, b);
 }
 
+/** What went over the wire for a byte of payload, as far as counters tell;
+ * traffic of others is no overhead. */
+static double overhead_of(const struct links *l)
+{
+    double counted = 0, moved = 0;
+
+    for (int p = 0; p < l->run->n_points; p++)
+        for (int64_t i = 0; i < l->run->point[p].n_pairs; i++) {
+            const struct ss_pair_row *row = &l->run->point[p].pair[i];
+            if (row->decides && row->counted_bytes >= row->moved_bytes) {
+                counted += (double)row->counted_bytes;
+                moved += (double)row->moved_bytes;
+            }
+        }
+    double ratio = moved > 0 ? counted / moved : 1;
+    return ratio < 1 / (1 - WIRE_OVERHEAD) ? ratio : 1 / (1 - WIRE_OVERHEAD);
+}
+
 static void say_uniform(struct links *l, int n_faults)
 {
     double wire = l->sample_row->wire_bits;
-    double bits = 8e9 / l->healthy;
+    double bits = 8e9 / l->healthy * overhead_of(l);
 
     if (!(wire > 0) || !(bits < (1 - WIRE_OVERHEAD) * wire))
         return;
@@ -181,8 +199,8 @@ static void say_uniform(struct links *l, int n_faults)
     ss_format(f->value, sizeof(f->value), "%.*f of %.4g %s", giga ? 1 : 0,
               bits / unit, wire / unit, giga ? "Gbit/s" : "Mbit/s");
     ss_format(f->evidence, sizeof(f->evidence),
-              "slower than the wire: %s, %s; probe.wire is the rate given by "
-              "hand, and headers take at most a tenth of it",
+              "slower than the wire: %s, headers included, %s; probe.wire is "
+              "the rate given by hand",
               f->value,
               n_faults > 0 ? "pairs of good nodes too"
                            : "all pairs alike, so no node is to blame");

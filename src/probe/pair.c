@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two ranks meet: one leads and times, the other follows. Everything is on the
- * leader's clock: a batch lasts from its command to the follower's answer, less
- * one round trip. A batch before the timed ones warms up and empties what
- * shapers let through at once. Must not know who else is measuring.
+ * Two ranks meet: one leads, the other follows. A batch is one stream: first
+ * what empties the buffers of shapers and warms up, then the timed messages, on
+ * the clock of the end that sees them come. Must not know who else is
+ * measuring.
  */
 #include "probe/pair.h"
+
+#include <math.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -15,13 +17,19 @@
 #include "probe/pair_words.h"
 #include "timing/stats.h"
 
-enum { PINGS_LEAST = 10, PING_BATCHES = 5, QUICK_PINGS = 3 };
-enum { SAMPLES_MAX = 16 };
+enum { PINGS_LEAST = 10, PING_BATCHES = 5, SAMPLES_MAX = 16 };
+enum { MANY = 32, CORRECTIONS = 2 };
 #define BATCH_LEAST_NS (1 * SS_NS_PER_MS)
 #define BATCH_MOST_NS (SS_NS_PER_S / 2)
 #define FIRST_BYTES ((size_t)64 << 10)
 /** Shapers and buffers let a quarter of a megabyte through at once. */
 #define LEAD_IN_BYTES ((int64_t)384 << 10)
+
+struct timed {
+    int n;
+    int64_t start[SAMPLES_MAX]; /**< wall clock */
+    double ns[SAMPLES_MAX];
+};
 
 struct meeting {
     struct ss_lane *lane;
@@ -29,30 +37,42 @@ struct meeting {
     const char *net_root;
     struct ss_pair_rows *rows;
     struct ss_net_snapshot before;
-    double latency_ns; /**< half a round trip */
-    uint64_t moved;    /**< payload since the mark, one way */
+    uint64_t moved; /**< payload since the mark, one way */
 };
 
 /** The leader's part of one batch, in ns. */
 static enum ss_status batch(struct meeting *m, enum op op, size_t bytes,
-                            int64_t count, double *ns)
+                            int64_t lead, int64_t count, double *ns)
 {
     struct ss_lane *lane = m->lane;
-    struct word word = {
-        .op = (int32_t)op, .bytes = (int64_t)bytes, .count = count};
+    struct word word = {.op = (int32_t)op,
+                        .bytes = (int64_t)bytes,
+                        .lead = lead,
+                        .count = count};
+    /* who times a stream of one way: see ss_pair_move */
+    bool theirs = (op == OP_SEND) != lane->ops->one_sided;
     int64_t start = ss_clock_ns();
 
     SS_TRY(lane->ops->tell(lane, &word, sizeof(word)));
-    if (op == OP_PING)
+    if (op == OP_PING) {
         SS_TRY(ss_pair_ping(lane, 1, bytes, count));
-    else
-        SS_TRY(ss_pair_move(lane, op != OP_RECV, op != OP_SEND, bytes, count));
+        *ns = (double)(ss_clock_ns() - start);
+    } else {
+        SS_TRY(ss_pair_move(lane, &word, op != OP_RECV, op != OP_SEND, ns));
+        m->moved += bytes * (uint64_t)(lead + count);
+    }
     SS_TRY(lane->ops->hear(lane, &word, sizeof(word)));
+    if (op == OP_PING)
+        return SS_OK;
+    if (op == OP_BOTH)
+        *ns = fmax(*ns, word.ns);
+    else if (theirs)
+        *ns = word.ns;
+    /* an end that was held up finds much of a stream there already; so it
+     * cannot have been faster than the whole of it from here */
     double whole = (double)(ss_clock_ns() - start);
-    double trip = 2 * m->latency_ns;
-    *ns = whole > 2 * trip ? whole - trip : whole / 2;
-    if (op != OP_PING)
-        m->moved += bytes * (uint64_t)count;
+    double share = (double)count / (double)(lead + count);
+    *ns = lead > 0 ? fmax(*ns, whole * share) : whole;
     return SS_OK;
 }
 
@@ -72,28 +92,19 @@ static enum ss_status add_row(struct ss_pair_rows *rows,
     return SS_OK;
 }
 
-static double least_of(const double *v, int n)
-{
-    double least = v[0];
-
-    for (int i = 1; i < n; i++)
-        least = v[i] < least ? v[i] : least;
-    return least;
-}
-
 static enum ss_status measure_latency(struct meeting *m, size_t bytes)
 {
     double v[PING_BATCHES], ns = 0;
     int64_t count = PINGS_LEAST;
     struct ss_pair_row row = m->rows->common;
 
-    SS_TRY(batch(m, OP_PING, bytes, count, &ns));
+    SS_TRY(batch(m, OP_PING, bytes, 0, count, &ns));
     if (ns < (double)BATCH_LEAST_NS)
         count =
             (int64_t)(1.2 * (double)count * (double)BATCH_LEAST_NS / ns) + 1;
     row.start_ns = ss_clock_wall_ns();
     for (int i = 0; i < PING_BATCHES; i++) {
-        SS_TRY(batch(m, OP_PING, bytes, count, &ns));
+        SS_TRY(batch(m, OP_PING, bytes, 0, count, &ns));
         v[i] = ns / (double)count / 2;
     }
     row.duration_ns = ss_median(v, PING_BATCHES);
@@ -101,7 +112,6 @@ static enum ss_status measure_latency(struct meeting *m, size_t bytes)
     row.messages = count * PING_BATCHES;
     ss_copy(row.direction, sizeof(row.direction), "latency");
     ss_copy(row.transport, sizeof(row.transport), "unknown");
-    m->latency_ns = least_of(v, PING_BATCHES); /* to subtract: undisturbed */
     return add_row(m->rows, &row);
 }
 
@@ -121,48 +131,44 @@ static int64_t count_for(double ns_each, int64_t limit)
     return n < 1 ? 1 : n > 1e6 ? 1000000 : (int64_t)n;
 }
 
-/** A batch that is not timed; it also tells how many messages fit. */
-static enum ss_status lead_in(struct meeting *m, enum op op, size_t bytes,
-                              int64_t count, double *ns_each)
+/** Messages before the timed ones, and no more than half a second of them;
+ * ns_each 0: not known. */
+static int64_t lead_for(size_t bytes, double ns_each)
 {
-    /* where the cost of one is not known, the count was given */
-    int64_t most =
-        *ns_each > 0 ? count_for(*ns_each, BATCH_MOST_NS) : INT64_MAX;
-    int64_t least = (LEAD_IN_BYTES + (int64_t)bytes - 1) / (int64_t)bytes;
-    double ns = 0;
+    int64_t lead = (LEAD_IN_BYTES + (int64_t)bytes - 1) / (int64_t)bytes;
+    int64_t most = ns_each > 0 ? count_for(ns_each, BATCH_MOST_NS) : lead;
 
-    if (least > most)
-        least = most;
-    if (count < least)
-        count = least;
-    SS_TRY(batch(m, op, bytes, count, &ns));
-    *ns_each = ns / (double)count;
-    return SS_OK;
+    return lead < most ? lead : most;
 }
 
-/** The largest message up to `want` that a batch has time for, and how many;
- * one batch of them has then been run. */
-static enum ss_status warm_up(struct meeting *m, enum op op, size_t want,
-                              size_t *bytes, int64_t *count)
+/** What a batch is made of: the largest message up to `want` of which it holds
+ * many, so that the few under way at its ends weigh little. */
+struct shape {
+    size_t bytes;
+    int64_t lead, count;
+};
+
+static enum ss_status find_shape(struct meeting *m, enum op op, size_t want,
+                                 struct shape *out)
 {
     int64_t limit = limit_of(m);
     size_t size = want < FIRST_BYTES ? want : FIRST_BYTES;
     double ns = 0;
 
     if (m->plan->message > 0) {
-        *bytes = m->plan->message < want ? m->plan->message : want;
-        *count = m->plan->count;
-        return lead_in(m, op, *bytes, *count, &ns);
+        size = m->plan->message < want ? m->plan->message : want;
+        *out = (struct shape){size, lead_for(size, 0), m->plan->count};
+        return SS_OK;
     }
-    for (;;) {
-        SS_TRY(batch(m, op, size, 1, &ns));
-        if (size >= want || 4 * ns > (double)limit)
-            break;
+    SS_TRY(batch(m, op, size, 0, 1, &ns));
+    int64_t drain = lead_for(size, ns);
+    SS_TRY(batch(m, op, size, 0, drain, &ns));
+    ns /= (double)drain;
+    while (size < want && MANY * ns <= (double)limit) {
         size = 4 * size < want ? 4 * size : want;
+        SS_TRY(batch(m, op, size, 0, 1, &ns));
     }
-    *bytes = size;
-    SS_TRY(lead_in(m, op, size, count_for(ns, limit), &ns));
-    *count = count_for(ns, limit);
+    *out = (struct shape){size, lead_for(size, ns), count_for(ns, limit)};
     return SS_OK;
 }
 
@@ -214,41 +220,63 @@ static enum ss_status look(struct meeting *m, enum op op, struct word *seen)
     return SS_OK;
 }
 
+/** A single time may mislead: some at a time. */
+static int64_t longer(int64_t count, double times)
+{
+    return (int64_t)ceil((double)count * fmin(times, 4));
+}
+
+/** The timed batches. One that was over too soon was planned by a message that
+ * the host held up: it only tells how many make a batch. */
+static enum ss_status run_batches(struct meeting *m, enum op op,
+                                  struct shape *shape, struct timed *timed)
+{
+    double limit = m->plan->message ? 0 : (double)limit_of(m);
+    int again = 0;
+
+    timed->n = 0;
+    while (timed->n < m->plan->samples && !ss_stop_requested()) {
+        double *ns = &timed->ns[timed->n];
+        timed->start[timed->n] = ss_clock_wall_ns();
+        SS_TRY(batch(m, op, shape->bytes, shape->lead, shape->count, ns));
+        if (*ns < limit / 2 && timed->n == 0 && again++ < CORRECTIONS)
+            shape->count = longer(shape->count, limit / *ns);
+        else
+            timed->n++;
+    }
+    return SS_OK;
+}
+
 static enum ss_status measure_way(struct meeting *m, enum op op, size_t want,
                                   bool decides)
 {
     struct word seen = {.op = OP_SEEN};
     struct ss_pair_row row = m->rows->common;
-    double ns[SAMPLES_MAX] = {0};
-    int64_t count = 0, start[SAMPLES_MAX] = {0};
-    size_t bytes = 0;
-    int done = 0;
+    struct shape shape;
+    struct timed timed;
 
     m->moved = 0;
     if (!m->plan->quick)
         SS_TRY(begin_look(m));
-    SS_TRY(warm_up(m, op, want, &bytes, &count));
-    if (decides && bytes < want &&
-        (m->rows->cut_bytes == 0 || bytes < m->rows->cut_bytes))
-        m->rows->cut_bytes = bytes;
-    for (; done < m->plan->samples && !ss_stop_requested(); done++) {
-        start[done] = ss_clock_wall_ns();
-        SS_TRY(batch(m, op, bytes, count, &ns[done]));
-    }
+    SS_TRY(find_shape(m, op, want, &shape));
+    if (decides && shape.bytes < want &&
+        (m->rows->cut_bytes == 0 || shape.bytes < m->rows->cut_bytes))
+        m->rows->cut_bytes = shape.bytes;
+    SS_TRY(run_batches(m, op, &shape, &timed));
     if (!m->plan->quick)
         SS_TRY(look(m, op, &seen));
     orient(op, &row);
-    row.bytes = (int64_t)bytes;
-    row.messages = count;
+    row.bytes = (int64_t)shape.bytes;
+    row.messages = shape.count;
     row.decides = decides && op != OP_BOTH;
     row.counted_bytes = seen.counted;
     row.moved_bytes = m->moved;
     ss_copy(row.transport, sizeof(row.transport),
             m->plan->quick ? "unknown" : transport_of(m, &seen));
-    for (int i = 0; i < done; i++) {
+    for (int i = 0; i < timed.n; i++) {
         row.sample = i;
-        row.start_ns = start[i];
-        row.duration_ns = ns[i];
+        row.start_ns = timed.start[i];
+        row.duration_ns = timed.ns[i];
         SS_TRY(add_row(m->rows, &row));
     }
     return SS_OK;
@@ -268,15 +296,11 @@ static enum ss_status measure_ways(struct meeting *m, size_t bytes, bool last)
 static enum ss_status measure(struct meeting *m)
 {
     const struct ss_pair_plan *plan = m->plan;
-    enum op op = m->lane->ops->one_sided ? OP_BOTH : OP_PING;
-    double ns[QUICK_PINGS];
+    double unused;
 
-    SS_TRY(batch(m, op, 8, 2, ns)); /* the first message connects */
-    if (plan->quick && op == OP_PING) {
-        for (int i = 0; i < QUICK_PINGS; i++)
-            SS_TRY(batch(m, op, 8, 2, &ns[i]));
-        m->latency_ns = least_of(ns, QUICK_PINGS) / 4;
-    }
+    /* the first message connects */
+    SS_TRY(batch(m, m->lane->ops->one_sided ? OP_BOTH : OP_PING, 8, 0, 2,
+                 &unused));
     for (int i = 0; i < plan->n_sizes; i++) {
         size_t bytes = plan->sizes[i];
         bool last = i + 1 == plan->n_sizes;

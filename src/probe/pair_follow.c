@@ -3,27 +3,56 @@
  * What both ends of a meeting do with a lane, and the end that does as it is
  * told. Must not know sizes, samples or times: the leader does.
  */
+#include "base/clock.h"
 #include "base/str.h"
 #include "probe/pair.h"
 #include "probe/pair_words.h"
 
-enum ss_status ss_pair_move(struct ss_lane *lane, int sends, int recvs,
-                            size_t bytes, int64_t count)
+struct way {
+    bool sends, recvs;
+    size_t bytes;
+};
+
+/** `n` messages, a slot each in turn; *stamp: when message `mark` had come, or
+ * had left where nothing comes. */
+static enum ss_status stream(struct ss_lane *lane, const struct way *way,
+                             int64_t n, int64_t mark, int64_t *stamp)
 {
     const struct ss_lane_ops *ops = lane->ops;
 
-    for (int64_t i = 0; i < count + SS_LANE_SLOTS; i++) {
+    for (int64_t i = 0; i < n + SS_LANE_SLOTS; i++) {
         int slot = (int)(i % SS_LANE_SLOTS);
-        if (i >= SS_LANE_SLOTS && recvs)
+        if (i >= SS_LANE_SLOTS && way->recvs)
             SS_TRY(ops->wait_recv(lane, slot));
-        if (i >= SS_LANE_SLOTS && sends)
+        if (i >= SS_LANE_SLOTS && way->sends)
             SS_TRY(ops->wait_send(lane, slot));
-        if (i < count && recvs)
-            SS_TRY(ops->recv(lane, bytes, slot));
-        if (i < count && sends)
-            SS_TRY(ops->send(lane, bytes, slot));
+        if (i - SS_LANE_SLOTS == mark)
+            *stamp = ss_clock_ns();
+        if (i < n && way->recvs)
+            SS_TRY(ops->recv(lane, way->bytes, slot));
+        if (i < n && way->sends)
+            SS_TRY(ops->send(lane, way->bytes, slot));
     }
-    return sends ? ops->flush(lane) : SS_OK;
+    return way->sends ? ops->flush(lane) : SS_OK;
+}
+
+enum ss_status ss_pair_move(struct ss_lane *lane, const struct word *word,
+                            bool sends, bool recvs, double *ns)
+{
+    const struct way way = {sends, recvs, (size_t)word->bytes};
+    int64_t start = ss_clock_ns(), none;
+
+    if (lane->ops->one_sided && word->lead > 0) {
+        /* nobody sees what comes: the sender's flush has to tell */
+        SS_TRY(stream(lane, &way, word->lead, -1, &none));
+        start = ss_clock_ns();
+        SS_TRY(stream(lane, &way, word->count, -1, &none));
+    } else {
+        SS_TRY(stream(lane, &way, word->lead + word->count, word->lead - 1,
+                      &start));
+    }
+    *ns = (double)(ss_clock_ns() - start);
+    return SS_OK;
 }
 
 enum ss_status ss_pair_ping(struct ss_lane *lane, int first, size_t bytes,
@@ -70,17 +99,17 @@ void ss_pair_mark(const char *root, struct ss_net_snapshot *before)
         *before = (struct ss_net_snapshot){0}; /* no evidence, no error */
 }
 
-static enum ss_status obey(struct ss_lane *lane, const struct word *word)
+static enum ss_status obey(struct ss_lane *lane, const struct word *word,
+                           double *ns)
 {
-    size_t bytes = (size_t)word->bytes;
-
-    if (word->bytes < 0 || bytes > lane->slot_bytes || word->count < 0)
+    if (word->bytes < 0 || (size_t)word->bytes > lane->slot_bytes ||
+        word->count < 0 || word->lead < 0)
         return ss_fail(SS_ERR_INTERNAL, "a pair's command of %lld bytes",
                        (long long)word->bytes);
     if (word->op == OP_PING)
-        return ss_pair_ping(lane, 0, bytes, word->count);
-    return ss_pair_move(lane, word->op != OP_SEND, word->op != OP_RECV, bytes,
-                        word->count);
+        return ss_pair_ping(lane, 0, (size_t)word->bytes, word->count);
+    return ss_pair_move(lane, word, word->op != OP_SEND, word->op != OP_RECV,
+                        ns);
 }
 
 enum ss_status ss_pair_follow(struct ss_lane *lane, const char *net_root)
@@ -98,7 +127,7 @@ enum ss_status ss_pair_follow(struct ss_lane *lane, const char *net_root)
         else if (word.op == OP_SEEN)
             ss_pair_see(net_root, &before, &answer);
         else
-            status = obey(lane, &word);
+            status = obey(lane, &word, &answer.ns);
         if (status == SS_OK)
             status = lane->ops->tell(lane, &answer, sizeof(answer));
     }

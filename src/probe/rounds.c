@@ -19,13 +19,14 @@
 enum { TAG_DONE = 900 };
 /** Batches of a soak: short, so that a spell of a second holds several
  * meetings even where it makes them ten times longer. */
-#define SOAK_BATCH_NS (6 * SS_NS_PER_MS)
+#define SOAK_BATCH_NS (8 * SS_NS_PER_MS)
 #define SOAK_LEAST_BYTES (64 << 10)
 /** Different rounds of a soak: each pair has to be seen often enough for its
  * usual cost to be known. */
 #define SOAK_ROUNDS 9
-/** What connecting may add to a budget on a busy host. */
-#define CONNECT_NS (10 * SS_NS_PER_S)
+/** What connecting may add to a budget on a busy host: half of the minute that
+ * is kept before the end of an allocation. */
+#define CONNECT_NS (30 * SS_NS_PER_S)
 
 /** Ranks beside the one that measures look once a millisecond. */
 static enum ss_status wait_asleep(struct ss_probe *probe)
@@ -84,6 +85,7 @@ static struct ss_pair_plan plan_of(const struct ss_probe *probe, int pass,
     };
 
     if (pass == SS_PASS_SOAK) {
+        plan.samples = 1;
         plan.message = probe->soak_message;
         plan.count = probe->soak_count;
     }

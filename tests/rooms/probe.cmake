@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 ss_unit_test(test_localise USES probe
     SOURCES unit/test_localise.c support/sim_pairs.c TIMEOUT 120)
+ss_unit_test(test_localise_soak USES probe
+    SOURCES unit/test_localise_soak.c TIMEOUT 120)
 ss_unit_test(test_probe USES probe
     SOURCES unit/test_probe.c support/probe_cases.c)
 ss_unit_test(test_colls USES probe)
