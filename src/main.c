@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The subcommand table's caller. Maps a word to its function and its result to
- * the exit code; knows nothing else.
+ * the exit code, and sees to it that what was said arrived; knows nothing else.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "commands/commands.h"
@@ -71,7 +75,32 @@ static bool is_one_of(const char *word, const char *a, const char *b)
     return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-int main(int argc, char **argv)
+/** A result file must never be opened as descriptor 1 or 2 and find a report
+ * or a log line inside. What stands in for a closed one refuses to be used, as
+ * the closed one did. */
+static void hold_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+/** Output that did not arrive is a failure, also of a command that did its
+ * work; one that failed has said why. */
+static int arrived(int code)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != 0)
+        return code;
+    if (errno)
+        fprintf(stderr, "stepscale: cannot write to stdout: %s\n",
+                strerror(errno));
+    else
+        fputs("stepscale: cannot write to stdout\n", stderr);
+    return 12;
+}
+
+static int run_word(int argc, char **argv)
 {
     const struct ss_command *command;
 
@@ -96,4 +125,11 @@ int main(int argc, char **argv)
     }
     command = ss_command_find(argv[1]);
     return command ? command->run(argc - 1, argv + 1) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    hold_standard_files();
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on files: an error of a write */
+    return arrived(run_word(argc, argv));
 }

@@ -99,9 +99,29 @@ static void on_signal(int number)
 void ss_stop_install(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction before;
     sigemptyset(&action.sa_mask);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGINT, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        (void)sigaction(SIGHUP, &action, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static const char *signal_name(int number)
+{
+    return number == SIGINT   ? "SIGINT"
+           : number == SIGHUP ? "SIGHUP"
+                              : "SIGTERM";
+}
+
+void ss_stop_words(const char *text, char *out, size_t size)
+{
+    static const char lead[] = "stopped by ";
+    const char *at = strstr(text, lead);
+    size_t length = at ? strspn(at + strlen(lead), "SIGTERMNHUP") : 0;
+    ss_format(out, size, "%s%.*s", lead, (int)(length ? length : 7),
+              length ? at + strlen(lead) : "SIGTERM");
 }
 
 int ss_stop_requested(void)
@@ -112,7 +132,7 @@ int ss_stop_requested(void)
 enum ss_status ss_agree_or_stop_all(struct ss_rt *rt, enum ss_status mine)
 {
     if (mine == SS_OK && ss_stop_requested())
-        mine = ss_fail(SS_ERR_STOPPED, "stopped by %s",
-                       stop_signal == SIGINT ? "SIGINT" : "SIGTERM");
+        mine =
+            ss_fail(SS_ERR_STOPPED, "stopped by %s", signal_name(stop_signal));
     return ss_agree_all(rt, mine);
 }

@@ -26,8 +26,12 @@ enum ss_status ss_agree_all(struct ss_rt *rt, enum ss_status mine);
 enum ss_status ss_agree_word_all(struct ss_rt *rt, uint64_t word,
                                  const char *what);
 
-/** SIGTERM, SIGINT: the handler only sets a flag. */
+/** SIGTERM, SIGINT, SIGHUP (unless ignored, as under nohup): the handler only
+ * sets a flag. A reader of our output that went away is an error of the write
+ * that it fails, not the end of the job. */
 void ss_stop_install(void);
+/** "stopped by SIGINT", out of the text of an SS_ERR_STOPPED. */
+void ss_stop_words(const char *text, char *out, size_t size);
 int ss_stop_requested(void);
 /** As ss_agree_all, and SS_ERR_STOPPED if any rank was asked to stop. */
 enum ss_status ss_agree_or_stop_all(struct ss_rt *rt, enum ss_status mine);

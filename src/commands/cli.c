@@ -49,8 +49,8 @@ static void add_alias(struct parse *parse, const char *key, const char *value)
     if (cli->n_aliases == SS_COUNT_OF(cli->alias) ||
         !ss_format(cli->alias[cli->n_aliases], SS_TEXT_MAX, "%s=%s", key,
                    value)) {
-        keep(parse, ss_fail(SS_ERR_CONFIG,
-                            "value too long or given too often: %s", key));
+        keep(parse,
+             ss_fail(SS_ERR_CONFIG, "%s: given too often or too long", key));
         return;
     }
     add_setting(parse, cli->alias[cli->n_aliases++]);

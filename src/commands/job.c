@@ -116,13 +116,16 @@ static int finish(const struct job *job, const struct ss_job_todo *todo,
         status = ss_story_print(story, ss_cli_format(cli, config), cli->ranks);
     if (status == SS_OK && job->kind->after)
         status = job->kind->after(cli, ss_story_result(story));
-    if (status == SS_OK && may_merge(outcome))
-        status = merge(outcome, verdict);
     if (status != SS_OK)
         ss_cli_complain(ss_error_text());
-    else
-        fprintf(stderr, "result: %s%s\n", outcome->out,
-                may_merge(outcome) ? "" : ".part");
+    /* nobody may be there to read a report; the file is wanted all the same */
+    enum ss_status merged =
+        may_merge(outcome) ? merge(outcome, verdict) : SS_OK;
+    if (merged != SS_OK)
+        ss_cli_complain(ss_error_text());
+    fprintf(stderr, "result: %s%s\n", outcome->out,
+            may_merge(outcome) && merged == SS_OK ? "" : ".part");
+    status = status == SS_OK ? merged : status;
     ss_story_close(story);
     return exit_code(code, status, outcome->end);
 }

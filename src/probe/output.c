@@ -88,7 +88,9 @@ static enum ss_status create_folder(struct ss_probe *probe)
                   sizeof(probe->out));
     ss_part_folder(probe->out, probe->folder, sizeof(probe->folder));
     SS_TRY(ss_part_create(probe->out));
-    enum ss_status status = ss_part_write_run(probe->out, &probe->run);
+    enum ss_status status = ss_part_claim(probe->folder, &probe->claim);
+    if (status == SS_OK)
+        status = ss_part_write_run(probe->out, &probe->run);
     if (status != SS_OK)
         (void)rmdir(probe->folder);
     return status;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cluster/agree.h"
 #include "probe/context.h"
 
 static enum ss_status run_pass(struct ss_probe *probe, int pass)
@@ -22,8 +23,10 @@ static enum ss_status run_pass(struct ss_probe *probe, int pass)
     if (status != SS_OK && status != SS_ERR_STOPPED)
         return status;
     /* what was measured before a stop is kept */
-    SS_TRY(ss_probe_pass_end_all(probe, pass, started,
-                                 status == SS_OK ? "" : "stopped by SIGTERM"));
+    char stopped[32] = "";
+    if (status != SS_OK)
+        ss_stop_words(ss_error_text(), stopped, sizeof(stopped));
+    SS_TRY(ss_probe_pass_end_all(probe, pass, started, stopped));
     return status;
 }
 
@@ -32,11 +35,13 @@ static void note_end(enum ss_status status, int done, int planned,
 {
     const char *text = ss_error_text();
     size_t cause = strcspn(text, ";"); /* what follows is the remedy */
+    char stopped[32];
 
     outcome->end = status;
+    ss_stop_words(text, stopped, sizeof(stopped));
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "stopped by SIGTERM after %d of %d passes", done, planned);
+                  "%s after %d of %d passes", stopped, done, planned);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
                   "%.*s, after %d of %d passes",

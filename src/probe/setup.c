@@ -192,6 +192,7 @@ void ss_probe_close(struct ss_probe *probe)
             probe->lane[i].ops->close(&probe->lane[i]);
     for (int i = 0; i < SS_PASSES; i++)
         ss_point_data_free(&probe->pass[i]);
+    ss_part_unclaim(&probe->claim);
     ss_net_free(&probe->net);
     ss_free(probe->rows.row);
     ss_free(probe->colls.row);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -27,6 +28,8 @@ enum ss_status ss_disk_fail(const char *verb, const char *path, int error)
     cause[0] = (char)tolower((unsigned char)cause[0]);
     if (error == ENOSPC || error == EDQUOT)
         remedy = "; free some space or choose another folder with --out";
+    else if (error == EFBIG)
+        remedy = "; raise the limit on the size of a file (ulimit -f)";
     else if (error == EACCES || error == EROFS || error == ENOENT)
         remedy = "; choose a folder that exists and is writable with --out";
     return ss_fail(SS_ERR_IO, "cannot %s %s: %s%s", verb, path, cause, remedy);
@@ -56,8 +59,37 @@ enum ss_status ss_disk_sync_folder(const char *path)
     return error ? ss_disk_fail("sync folder", folder, error) : SS_OK;
 }
 
+/* A file that another process put under this name is not ours to rename or
+ * remove: two merges of the same parts, where folders cannot be locked. */
+static bool is_ours(const struct ss_disk_file *file, const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && info.st_dev == file->device &&
+           info.st_ino == file->inode;
+}
+
+static void remove_temp(const struct ss_disk_file *file)
+{
+    if (is_ours(file, file->temp))
+        unlink(file->temp);
+}
+
+static enum ss_status rename_temp(const struct ss_disk_file *file)
+{
+    if (is_ours(file, file->temp) && access(file->path, F_OK) < 0 &&
+        rename(file->temp, file->path) < 0)
+        return ss_disk_fail("rename to", file->path, errno);
+    if (!is_ours(file, file->path))
+        return ss_fail(SS_ERR_CONFIG,
+                       "another process wrote %s at the same time; what it "
+                       "wrote stays, nothing was removed",
+                       file->path);
+    return ss_disk_sync_folder(file->path);
+}
+
 static enum ss_status open_temp(struct ss_disk_file *file)
 {
+    struct stat info;
     if (access(file->path, F_OK) == 0)
         return ss_fail(SS_ERR_CONFIG,
                        "%s already exists and is never overwritten; move it "
@@ -69,6 +101,10 @@ static enum ss_status open_temp(struct ss_disk_file *file)
         open(file->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file->disk->fd < 0)
         return ss_disk_fail("create", file->temp, errno);
+    if (fstat(file->disk->fd, &info) < 0)
+        return ss_disk_fail("look at", file->temp, errno);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
     return SS_OK;
 }
 
@@ -109,7 +145,7 @@ static void abandon(struct ss_disk_file *file)
     closed = close_hdf5(file);
     if (disk->fd >= 0) {
         close(disk->fd);
-        unlink(file->temp);
+        remove_temp(file);
     }
     disk->fd = -1;
     file->disk = NULL;
@@ -146,25 +182,31 @@ enum ss_status ss_disk_status(const struct ss_disk_file *file)
     return ss_disk_fail("write", file->path, file->disk->error);
 }
 
-static enum ss_status settle(struct ss_disk_file *file)
+/* A second descriptor keeps the inode, and so its number, until the end. */
+static enum ss_status close_and_rename(struct ss_disk_file *file)
 {
     int fd = file->disk->fd;
+    int second = dup(fd);
+    enum ss_status status = SS_OK;
+    file->disk->fd = -1;
+    if (close(fd) < 0)
+        status = ss_disk_fail("close", file->path, errno);
+    if (status == SS_OK)
+        status = rename_temp(file);
+    if (status != SS_OK)
+        remove_temp(file);
+    if (second >= 0)
+        close(second);
+    return status;
+}
+
+static enum ss_status settle(struct ss_disk_file *file)
+{
     SS_TRY(close_hdf5(file));
     SS_TRY(ss_disk_status(file));
-    if (fsync(fd) < 0)
+    if (fsync(file->disk->fd) < 0)
         return ss_disk_fail("sync", file->path, errno);
-    file->disk->fd = -1;
-    if (close(fd) < 0) {
-        enum ss_status status = ss_disk_fail("close", file->path, errno);
-        unlink(file->temp);
-        return status;
-    }
-    if (rename(file->temp, file->path) < 0) {
-        enum ss_status status = ss_disk_fail("rename to", file->path, errno);
-        unlink(file->temp);
-        return status;
-    }
-    return ss_disk_sync_folder(file->path);
+    return close_and_rename(file);
 }
 
 enum ss_status ss_disk_finish(struct ss_disk_file *file, enum ss_status status)

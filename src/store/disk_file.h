@@ -17,8 +17,9 @@ struct ss_disk;
 struct ss_disk_file {
     char path[SS_PATH_MAX];
     char temp[SS_PATH_MAX];
-    struct ss_disk *disk; /**< owned */
-    hid_t id;             /**< the open HDF5 file */
+    struct ss_disk *disk;   /**< owned */
+    uint64_t device, inode; /**< of the file, whatever name it has by now */
+    hid_t id;               /**< the open HDF5 file */
 };
 
 /** Creates `<path>.tmp`; refuses (SS_ERR_CONFIG) where path exists. */
@@ -28,7 +29,8 @@ enum ss_status ss_disk_status(const struct ss_disk_file *file);
 /**
  * The end of a file whose writing went as `status` says: closes, syncs,
  * renames, syncs the folder; or, on any failure, removes `<path>.tmp`.
- * Returns the first cause.
+ * Returns the first cause. Where two processes write the same path, one of them
+ * fails here, and what stands under the name is whole.
  */
 enum ss_status ss_disk_finish(struct ss_disk_file *file, enum ss_status status);
 

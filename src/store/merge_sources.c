@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "store/read_file.h"
+#include "store/store.h"
 
 struct listing {
     struct ss_merge_plan plan;
@@ -96,11 +97,25 @@ static enum ss_status add_part(struct listing *l, const char *folder, int index)
     return status;
 }
 
+/* Given twice, it is claimed once: which point comes twice is said later. */
+static bool is_listed(const struct ss_merge_plan *plan, const char *path)
+{
+    struct stat mine, other;
+    if (stat(path, &mine) < 0)
+        return false;
+    for (int i = 0; i < plan->n_folders; i++)
+        if (stat(plan->folder[i].path, &other) == 0 &&
+            other.st_dev == mine.st_dev && other.st_ino == mine.st_ino)
+            return true;
+    return false;
+}
+
 static enum ss_status add_folder(struct listing *l, const char *path)
 {
     struct ss_merge_plan *plan = &l->plan;
     struct ss_merge_folder *folder;
     void *array = plan->folder;
+    bool listed = is_listed(plan, path);
     if (!grow(&array, plan->n_folders, &l->folder_cap, sizeof *plan->folder))
         return SS_ERR_NO_MEMORY;
     plan->folder = array;
@@ -109,6 +124,8 @@ static enum ss_status add_folder(struct listing *l, const char *path)
     if (!folder->path)
         return SS_ERR_NO_MEMORY;
     plan->n_folders++;
+    if (!listed)
+        SS_TRY(ss_part_claim(path, &folder->claim));
     SS_TRY(ss_part_list(path, &folder->parts));
     for (int i = 0; i < folder->parts.n; i++)
         SS_TRY(add_part(l, path, folder->parts.index[i]));
@@ -218,6 +235,7 @@ void ss_merge_plan_free(struct ss_merge_plan *plan)
     for (int i = 0; i < plan->n_folders; i++) {
         ss_free(plan->folder[i].path);
         ss_free(plan->folder[i].parts.index);
+        ss_part_unclaim(&plan->folder[i].claim);
     }
     ss_free(plan->source);
     ss_free(plan->folder);

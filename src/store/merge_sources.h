@@ -18,6 +18,7 @@ struct ss_merge_source {
 struct ss_merge_folder {
     char *path; /**< owned */
     struct ss_part_list parts;
+    int claim; /**< nobody else writes or merges it meanwhile */
 };
 
 struct ss_merge_plan {

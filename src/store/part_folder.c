@@ -82,34 +82,6 @@ enum ss_status ss_part_prove_writable(const char *folder)
     return status;
 }
 
-enum ss_status ss_part_create(const char *out)
-{
-    char folder[SS_PATH_MAX];
-    enum ss_status status;
-    if (!ss_part_folder(out, folder, sizeof folder))
-        return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", out);
-    if (access(out, F_OK) == 0)
-        return ss_fail(SS_ERR_CONFIG,
-                       "%s already exists, from an earlier run; choose another "
-                       "name with --out (stepscale merge joins partial runs)",
-                       out);
-    if (mkdir(folder, 0777) < 0) {
-        if (errno == EEXIST)
-            return ss_fail(SS_ERR_CONFIG,
-                           "%s holds the points of an earlier run; go on with "
-                           "it by --resume, turn it into %s by stepscale "
-                           "merge, or choose another name with --out",
-                           folder, out);
-        return ss_disk_fail("create folder", folder, errno);
-    }
-    status = ss_part_prove_writable(folder);
-    if (status == SS_OK)
-        status = ss_disk_sync_folder(folder);
-    if (status != SS_OK)
-        rmdir(folder);
-    return status;
-}
-
 static int compare_ints(const void *a, const void *b)
 {
     int x = *(const int *)a;

@@ -180,6 +180,25 @@ static bool whole_file(const char *part, char out[SS_PATH_MAX])
     return true;
 }
 
+/* A run may end, and its folder become a file, while it is being read. */
+static enum ss_status read_moving(const char *folder, enum ss_read_depth depth,
+                                  struct ss_run_data *out, struct ss_buf *notes)
+{
+    char merged[SS_PATH_MAX], part[SS_PATH_MAX];
+    enum ss_status status = read_folder(folder, depth, out, notes);
+    if (status == SS_OK || ss_part_path(folder, 0, part) != SS_OK ||
+        access(part, F_OK) == 0 ||
+        ss_resume_out(folder, merged, sizeof merged) != SS_OK ||
+        strcmp(merged, folder) == 0 || access(merged, F_OK) < 0)
+        return status;
+    if (notes) {
+        size_t max = notes->max;
+        ss_buf_free(notes);
+        ss_buf_init(notes, max);
+    }
+    return read_result(merged, depth, out);
+}
+
 enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
                            struct ss_run_data *out, struct ss_buf *notes)
 {
@@ -187,12 +206,12 @@ enum ss_status ss_run_read(const char *path, enum ss_read_depth depth,
     struct stat info;
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode))
-            return read_folder(path, depth, out, notes);
+            return read_moving(path, depth, out, notes);
         return read_result(path, depth, out);
     }
     if (ss_part_folder(path, folder, sizeof folder) &&
         stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
-        return read_folder(folder, depth, out, notes);
+        return read_moving(folder, depth, out, notes);
     if (whole_file(path, folder))
         return ss_fail(SS_ERR_CONFIG,
                        "there is no folder %s any more: its run is in %s", path,

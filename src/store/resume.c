@@ -67,7 +67,7 @@ static enum ss_status write_parts(const char *out,
 }
 
 /** The file is renamed only when all of its points are parts on disk. */
-static enum ss_status unmerge(const char *out, const char *folder)
+static enum ss_status unmerge(const char *out, const char *folder, int *claim)
 {
     struct ss_run_data run = {0};
     char before[SS_PATH_MAX];
@@ -77,6 +77,8 @@ static enum ss_status unmerge(const char *out, const char *folder)
         return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", out);
     SS_TRY(ss_run_read(out, SS_READ_ALL, &run, NULL));
     status = make_folder(folder, run.run_id);
+    if (status == SS_OK)
+        status = ss_part_claim(folder, claim);
     if (status == SS_OK) {
         ss_part_tidy(folder);
         status = write_parts(out, &run);
@@ -88,14 +90,16 @@ static enum ss_status unmerge(const char *out, const char *folder)
     return SS_OK;
 }
 
-enum ss_status ss_part_resume(const char *out)
+enum ss_status ss_part_resume(const char *out, int *claim)
 {
     char folder[SS_PATH_MAX];
-
+    *claim = 0;
     if (!ss_part_folder(out, folder, sizeof folder))
         return ss_fail(SS_ERR_CONFIG, "the path %.80s... is too long", out);
     if (is_file(out))
-        SS_TRY(unmerge(out, folder));
+        SS_TRY(unmerge(out, folder, claim));
+    else
+        SS_TRY(ss_part_claim(folder, claim));
     SS_TRY(ss_part_prove_writable(folder));
     ss_part_tidy(folder);
     return ss_disk_sync_folder(folder);

@@ -25,6 +25,13 @@ void ss_out_choose(const char *asked, const char *run_id, char *out,
  * missing or not writable (checked by writing a small file).
  */
 enum ss_status ss_part_create(const char *out);
+/**
+ * One process at a time writes into a folder of parts, or merges it:
+ * SS_ERR_CONFIG while another one holds the claim. *claim 0: none is held, also
+ * where the file system has no locks. Ends with the process, however it ends.
+ */
+enum ss_status ss_part_claim(const char *folder, int *claim);
+void ss_part_unclaim(int *claim);
 /** Writes 0000.h5. */
 enum ss_status ss_part_write_run(const char *out,
                                  const struct ss_run_data *run);
@@ -37,9 +44,9 @@ enum ss_status ss_resume_out(const char *path, char *out, size_t size);
 /**
  * Makes `<out>.part` ready for more points of the same run: a merged file is
  * taken apart again (and kept as `<out>.before`), unfinished parts and last
- * words are removed.
+ * words are removed. The folder is claimed first.
  */
-enum ss_status ss_part_resume(const char *out);
+enum ss_status ss_part_resume(const char *out, int *claim);
 
 /** What a reader wants of the points: all, or no samples (meta only). */
 enum ss_read_depth { SS_READ_META, SS_READ_ALL };
@@ -69,7 +76,8 @@ struct ss_run_end {
  * (only those of this run, only what we wrote). end NULL: derived (complete
  * when all planned points are there), and the inputs are read in a child
  * process first; with an end they are taken as written (or already read) by
- * this process. n 0: the folder of `out`. An existing `out`: SS_ERR_CONFIG.
+ * this process. n 0: the folder of `out`. An existing `out`, and a folder that
+ * another process writes or merges: SS_ERR_CONFIG.
  */
 enum ss_status ss_merge(const char *out, const char *const *inputs, int n,
                         const struct ss_run_end *end);

@@ -55,9 +55,11 @@ static enum ss_status create_folder(struct ss_context *context)
     enum ss_status status;
 
     if (context->args->resume)
-        return ss_part_resume(context->out);
+        return ss_part_resume(context->out, &context->claim);
     SS_TRY(ss_part_create(context->out));
-    status = ss_part_write_run(context->out, &context->run);
+    status = ss_part_claim(context->folder, &context->claim);
+    if (status == SS_OK)
+        status = ss_part_write_run(context->out, &context->run);
     if (status != SS_OK)
         (void)rmdir(context->folder);
     return status;
@@ -298,14 +300,14 @@ static void note_end(struct ss_context *context, enum ss_status status,
 {
     const char *text = ss_error_text();
     size_t cause = strcspn(text, ";"); /* what follows is the remedy */
+    char stopped[32];
 
     outcome->end = status;
+    ss_stop_words(text, stopped, sizeof(stopped));
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%s after %d of %s",
-                  strstr(text, "SIGINT") ? "stopped by SIGINT"
-                                         : "stopped by SIGTERM",
-                  done, ss_counted(context->sweep.n, "point").text);
+                  "%s after %d of %s", stopped, done,
+                  ss_counted(context->sweep.n, "point").text);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
                   "%.*s, after %d of %s", (int)(cause < 120 ? cause : 120),

@@ -174,6 +174,7 @@ void ss_context_close(struct ss_context *context)
     ss_watchdog_stop(context->dog);
     if (context->engine)
         context->engine->ops->close(context->engine);
+    ss_part_unclaim(&context->claim);
     ss_sweep_free(&context->sweep);
     ss_topology_free(&context->topology);
     ss_run_data_free(&context->run);

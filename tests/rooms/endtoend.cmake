@@ -24,7 +24,7 @@ if(TARGET stepscale)
     set(e2e ${CMAKE_CURRENT_LIST_DIR}/../endtoend)
     set(scripts ${CMAKE_CURRENT_LIST_DIR}/../scripts)
     if(SS_BATS)
-        foreach(name bad_input bad_files terminal help)
+        foreach(name bad_input bad_files bad_surroundings terminal help)
             ss_e2e_test(${name} TIMEOUT 400
                 COMMAND ${SS_BATS} ${scripts}/${name}.bats)
         endforeach()

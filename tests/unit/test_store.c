@@ -128,7 +128,7 @@ static void a_run_without_points_is_readable(void **state)
 static void creation_refuses_what_is_there(void **state)
 {
     const char *out = folder_path(*state, "a.h5");
-    assert_int_equal(ss_part_create(out), SS_OK);
+    write_run(out, RUN, 2);
     assert_int_equal(ss_part_create(out), SS_ERR_CONFIG);
     assert_non_null(strstr(ss_error_text(), "--resume"));
     assert_non_null(strstr(ss_error_text(), "merge"));
