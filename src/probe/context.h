@@ -40,7 +40,7 @@ struct ss_probe {
     struct ss_progress *progress;
     struct ss_progress idle_progress; /**< before the watchdog is there */
     char out[512], folder[544];
-    int claim; /**< rank 0: on the folder */
+    int claim;         /**< rank 0: on the folder */
     bool by_node;      /**< pairs of nodes, else of ranks */
     int n, me;         /**< who is paired; this rank among them, -1: none */
     int *rank_of;      /**< [n] world ranks */

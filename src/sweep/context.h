@@ -36,7 +36,7 @@ struct ss_context {
     struct ss_progress idle_progress; /**< before the watchdog is there */
     const struct ss_plan *plan; /**< of the point in work, for the last words */
     char out[512], folder[544];
-    int claim; /**< rank 0: on the folder */
+    int claim;          /**< rank 0: on the folder */
     double ns_per_flop; /**< of the last point's first step; 0: none yet */
     bool soaked;        /**< the long warm-up of the job is done */
     bool virtual_clock; /**< the engine's clock is not the wall's */
