@@ -20,12 +20,14 @@
 
 #define LINE_MAX_BYTES 1024
 #define ERASE_LINE "\r\033[K"
+#define PLAIN_PERIOD_NS (10 * SS_NS_PER_S)
 
 static struct {
     enum ss_log_level level;
     int rank;
     char host[64];
     atomic_bool progress; /* a progress line stands on the terminal */
+    int64_t plain_ns;     /* when progress last became a line of its own */
 } sink = {.level = SS_LOG_INFO, .rank = -1};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug",
@@ -95,18 +97,33 @@ void ss_log(enum ss_log_level level, const char *room, const char *format, ...)
     put(line, len + 1);
 }
 
+/* A launcher's pipe and a log file show life too, but not at every step. The
+ * first call only starts the clock: what is short needs no line. */
+static bool plain_is_due(void)
+{
+    int64_t now = ss_clock_ns();
+    bool first = sink.plain_ns == 0;
+    if (!first && now - sink.plain_ns < PLAIN_PERIOD_NS)
+        return false;
+    sink.plain_ns = now;
+    return !first && ss_log_enabled(SS_LOG_WARN);
+}
+
 void ss_progress(const char *format, ...)
 {
+    bool terminal = isatty(STDERR_FILENO);
     char line[256] = ERASE_LINE;
-    size_t len = strlen(line);
+    size_t len = terminal ? strlen(line) : 0;
     va_list args;
-    if (!isatty(STDERR_FILENO))
+    if (!terminal && !plain_is_due())
         return;
     va_start(args, format);
-    vsnprintf(line + len, sizeof line - len, format, args);
+    vsnprintf(line + len, sizeof line - len - 1, format, args);
     va_end(args);
-    atomic_store(&sink.progress, true);
-    put(line, strlen(line));
+    atomic_store(&sink.progress, terminal);
+    len = strlen(line);
+    line[len] = '\n';
+    put(line, len + !terminal);
 }
 
 void ss_progress_end(void)

@@ -26,7 +26,7 @@ bool ss_log_enabled(enum ss_log_level level);
 void ss_log(enum ss_log_level level, const char *room, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** A one-line progress display; does nothing unless stderr is a terminal. */
+/** One line that renews itself on a terminal; else a line each 10 s. */
 void ss_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /** Ends the progress line (before other output). */
 void ss_progress_end(void);

@@ -106,7 +106,8 @@ int64_t ss_cycle_ns(const struct ss_point_run *run);
 /* soak.c: until clock and step time are flat; collective over the group */
 enum ss_status ss_point_soak_all(struct ss_context *context,
                                  struct ss_point_run *run);
-/* measure.c: all blocks of a point */
+/* measure.c: rank 0's progress line; all blocks of a point */
+void ss_point_show(struct ss_context *context, const struct ss_point_run *run);
 enum ss_status ss_point_measure_all(struct ss_context *context,
                                     struct ss_point_run *run);
 /* collect.c: to rank 0 */

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "cluster/agree.h"
 #include "sweep/context.h"
 #include "sweep/round.h"
@@ -113,6 +114,21 @@ static enum ss_status isolated(struct ss_context *context,
     }
     run->meta.isolated_ns = ss_median(sample, COUNT);
     return SS_OK;
+}
+
+void ss_point_show(struct ss_context *context, const struct ss_point_run *run)
+{
+    char used[24], budget[24];
+    int64_t now = context->engine->ops->now(context->engine);
+
+    if (context->world->rank != 0)
+        return;
+    ss_progress(
+        "point %d of %d: %s, %s; %s of at most %s", run->point->index,
+        context->sweep.n, run->meta.mode,
+        ss_counted(run->point->size, "rank").text,
+        ss_format_time((double)(now - context->started_ns), used, sizeof(used)),
+        ss_format_time((double)context->budget_ns, budget, sizeof(budget)));
 }
 
 enum ss_status ss_point_measure_all(struct ss_context *context,

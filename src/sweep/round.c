@@ -180,6 +180,7 @@ static enum ss_status run_blocks(struct ss_context *context,
             .sampled = raw->sampled,
             .number = run->blocks_run++,
         };
+        ss_point_show(context, run); /* one write at most, between blocks */
         SS_TRY(ss_block_run_all(context, run, &spec, &raw->record));
         raw->done = true;
         bool over;

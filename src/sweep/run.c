@@ -236,9 +236,7 @@ static enum ss_status run_point(struct ss_context *context,
 
     describe_point(context, point, &run.meta);
     set_progress(context, point->index);
-    if (context->world->rank == 0)
-        ss_progress("point %d of %d: %s, %d ranks", point->index,
-                    context->sweep.n, run.meta.mode, point->size);
+    ss_point_show(context, &run);
     enum ss_status status = measure_point(context, &run, &data);
     if (status == SS_OK)
         status = write_point(context, &data);

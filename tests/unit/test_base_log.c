@@ -55,7 +55,7 @@ static void speak_long(void)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     ss_log(SS_LOG_ERROR, "base", "%s", text);
-    ss_progress("%s", text); /* no terminal here: nothing */
+    ss_progress("%s", text); /* no terminal, and the first: nothing */
     ss_progress_end();
 }
 
