@@ -12,6 +12,7 @@
 #include "commands/build_info.h"
 #include "commands/commands.h"
 #include "engine/engine.h"
+#include "engine/host_blas.h"
 #include "store/provenance.h"
 
 #define SETTINGS "[section.key=VALUE...]"
@@ -105,7 +106,7 @@ void ss_print_help(void)
            "in.\n");
 }
 
-/** A library that this process holds has a row; UCX is asked for its own. */
+/** A library that this process holds has a row. */
 static bool has_row(const struct ss_variable_row *rows, int n, const char *name)
 {
     for (int i = 0; i < n; i++)
@@ -117,6 +118,7 @@ static bool has_row(const struct ss_variable_row *rows, int n, const char *name)
 void ss_print_version(void)
 {
     struct ss_variable_row *rows = NULL;
+    struct ss_blas blas; /* not in the process until it is loaded */
     char library[64], mpi[160];
     int n = 0;
 
@@ -127,11 +129,14 @@ void ss_print_version(void)
     printf("\n  cuda: %s\n  nccl: %s\n", SS_BUILD_CUDA, SS_BUILD_NCCL);
     ss_rt_library(library, sizeof(library));
     ss_format(mpi, sizeof(mpi), "%s (%s)", library, SS_BUILD_MPI);
+    if (ss_blas_load(&blas) != SS_OK)
+        printf("  openblas: not found, so the host engine cannot run\n");
     if (ss_versions_collect(mpi, &rows, &n) != SS_OK)
-        return;
+        n = 0;
     if (!has_row(rows, n, "ucx"))
         printf("  ucx: %s\n", SS_BUILD_UCX);
     for (int i = 0; i < n; i++)
         printf("  %s: %s\n", rows[i].name, rows[i].value);
     ss_free(rows);
+    ss_blas_unload(&blas);
 }
