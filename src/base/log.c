@@ -20,6 +20,7 @@
 
 #define LINE_MAX_BYTES 1024
 #define ERASE_LINE "\r\033[K"
+#define PLAIN_FIRST_NS (5 * SS_NS_PER_S)
 #define PLAIN_PERIOD_NS (10 * SS_NS_PER_S)
 
 static struct {
@@ -27,7 +28,7 @@ static struct {
     int rank;
     char host[64];
     atomic_bool progress; /* a progress line stands on the terminal */
-    int64_t plain_ns;     /* when progress last became a line of its own */
+    int64_t plain_ns;     /* when progress is a line of its own; 0: not yet */
 } sink = {.level = SS_LOG_INFO, .rank = -1};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug",
@@ -102,11 +103,12 @@ void ss_log(enum ss_log_level level, const char *room, const char *format, ...)
 static bool plain_is_due(void)
 {
     int64_t now = ss_clock_ns();
-    bool first = sink.plain_ns == 0;
-    if (!first && now - sink.plain_ns < PLAIN_PERIOD_NS)
+    if (sink.plain_ns == 0)
+        sink.plain_ns = now + PLAIN_FIRST_NS;
+    if (now < sink.plain_ns)
         return false;
-    sink.plain_ns = now;
-    return !first && ss_log_enabled(SS_LOG_WARN);
+    sink.plain_ns = now + PLAIN_PERIOD_NS;
+    return ss_log_enabled(SS_LOG_WARN);
 }
 
 void ss_progress(const char *format, ...)
