@@ -31,8 +31,9 @@ bool ss_interference_is_noise(const struct ss_point_result *p)
 {
     double noise = ss_point_noise_ms(p);
 
-    return isfinite(noise) && p->interference_ms != 0 &&
-           fabs(p->interference_ms) <= noise;
+    if (!isfinite(noise)) /* too few blocks: less than nothing is no cause */
+        return p->interference_ms < 0;
+    return p->interference_ms != 0 && fabs(p->interference_ms) <= noise;
 }
 
 /**

@@ -106,8 +106,8 @@ struct ss_point_result {
     int n_ranks;
     struct ss_rank_result *rank; /**< owned */
 };
-/** The interval of interference_ms holds 0: whole and compute-only are told
- * apart no better. The number stands all the same. */
+/** The interval of interference_ms holds 0 (or there is none, and it is below
+ * 0): the two are told apart no better. The number stands all the same. */
 bool ss_interference_is_noise(const struct ss_point_result *point);
 enum ss_point_flag {
     SS_FLAG_PERTURBED = 1,

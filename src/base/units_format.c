@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,11 +73,14 @@ char *ss_format_time(double ns, char *out, size_t size)
     if (!(seconds >= 59.95) || seconds > 3.6e9)
         return format_si(ns, units, 4, out, size);
     whole = lround(seconds);
-    if (whole < 3600)
-        ss_format(out, size, "%s%ld min %ld s", sign, whole / 60, whole % 60);
+    bool hours = whole >= 3600;
+    long large = hours ? whole / 3600 : whole / 60;
+    long small = hours ? whole % 3600 / 60 : whole % 60;
+    if (small == 0)
+        ss_format(out, size, "%s%ld %s", sign, large, hours ? "h" : "min");
     else
-        ss_format(out, size, "%s%ld h %ld min", sign, whole / 3600,
-                  whole % 3600 / 60);
+        ss_format(out, size, "%s%ld %s %ld %s", sign, large,
+                  hours ? "h" : "min", small, hours ? "min" : "s");
     return out;
 }
 

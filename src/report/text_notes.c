@@ -144,7 +144,8 @@ static void put_groups(const struct ss_result *result,
               ss_word_point(result, p->meta).text, (int)p->meta->group_count,
               ss_word_range(p->step_min_ms, p->step_max_ms).text);
     used = strlen(text);
-    if (isfinite(p->slowest_efficiency))
+    /* against itself the base is 100 %, slow group or not */
+    if (isfinite(p->slowest_efficiency) && p->meta->size != p->meta->base_size)
         ss_format(text + used, sizeof text - used,
                   "; the slowest, group %d, has E %s %%", p->slowest_group,
                   ss_word_percent(p->slowest_efficiency).text);

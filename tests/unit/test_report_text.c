@@ -102,6 +102,8 @@ static void test_interference_within_noise(void **state)
     assert_non_null(strstr(ss_buf_text(&out), "   84.6  noise"));
     ss_buf_free(&out);
     p->compute_only_half = INFINITY; /* no interval: the number stands */
+    assert_true(ss_interference_is_noise(p)); /* but none below 0 */
+    p->interference_ms = 0.6;
     assert_false(ss_interference_is_noise(p));
 }
 
