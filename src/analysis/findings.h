@@ -47,6 +47,8 @@ enum ss_status ss_reduce_colls(const struct ss_run_data *run,
                                struct ss_result *out);
 void ss_coll_fit(const struct ss_coll_result *coll, int n,
                  struct ss_fit_result *out);
+/* findings_ports.c: RDMA ports, idle rails, sockets beside RDMA; of probes */
+enum ss_status ss_find_ports(struct ss_findings *list);
 /* findings_pairs.c: slow nodes, links and paths, from the pairs table */
 enum ss_status ss_find_links(struct ss_findings *list, double min_effect,
                              struct ss_result *out);

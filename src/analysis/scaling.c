@@ -122,6 +122,8 @@ static enum ss_status find(const struct ss_analysis_args *args,
     ss_find_accounting(&list, out->point, out->n_points);
     ss_find_clock_shift(&list, out->point, out->n_points);
     if (status == SS_OK)
+        status = ss_find_ports(&list);
+    if (status == SS_OK)
         status = ss_find_links(
             &list, args->rules ? args->rules->min_effect_link : 0.05, out);
     ss_findings_sort(&list);

@@ -7,6 +7,7 @@
 #include "cluster/topology.h"
 #include "cluster/watchdog.h"
 #include "health/net_counters.h"
+#include "health/ports.h"
 #include "probe/coll.h"
 #include "probe/pair.h"
 #include "probe/probe.h"
@@ -60,6 +61,7 @@ struct ss_probe {
     struct ss_coll_rows colls;
     struct ss_pair_rows rows;   /**< of the pass in work, this rank's */
     struct ss_net_snapshot net; /**< at its start, node leaders only */
+    struct ss_ports ports;      /**< the same */
     struct ss_point_data pass[SS_PASSES]; /**< gathered, rank 0 */
 };
 

@@ -144,9 +144,11 @@ enum ss_status ss_probe_pass_begin(struct ss_probe *probe)
     probe->colls = (struct ss_coll_rows){0};
     ss_net_free(&probe->net);
     probe->net = (struct ss_net_snapshot){0};
+    ss_ports_free(&probe->ports);
     if (probe->place.local_rank != 0)
         return SS_OK;
-    return ss_net_read(probe->args->net_root, &probe->net);
+    SS_TRY(ss_net_read(probe->args->net_root, &probe->net));
+    return ss_ports_read(probe->args->net_root, &probe->ports);
 }
 
 /** All ranks' rows of equal size, in rank order; rank 0 gets them. */
@@ -193,6 +195,30 @@ static enum ss_status gather_net(struct ss_probe *probe,
     data->n_nets = (int)n;
     ss_net_free(&after);
     ss_net_free(&delta);
+    return status;
+}
+
+static enum ss_status gather_ports(struct ss_probe *probe,
+                                   struct ss_point_data *data)
+{
+    struct ss_ports after = {0};
+    enum ss_status status = SS_OK;
+    void *rows = NULL;
+    int64_t n = 0;
+
+    if (probe->place.local_rank == 0)
+        status = ss_ports_read(probe->args->net_root, &after);
+    if (status == SS_OK)
+        ss_ports_compare(&probe->ports, &after);
+    for (int i = 0; i < after.n; i++)
+        after.row[i].node = probe->place.node;
+    status = ss_agree_all(probe->world, status);
+    if (status == SS_OK)
+        status = gather(probe, after.row, sizeof(*after.row), (size_t)after.n,
+                        &rows, &n);
+    data->port = rows;
+    data->n_ports = (int)n;
+    ss_ports_free(&after);
     return status;
 }
 
@@ -290,6 +316,7 @@ enum ss_status ss_probe_pass_end_all(struct ss_probe *probe, int pass,
     SS_TRY(note_cuts(probe, note, &data->meta));
     SS_TRY(gather_rows(probe, data));
     SS_TRY(gather_net(probe, data));
+    SS_TRY(gather_ports(probe, data));
     if (probe->world->rank == 0)
         status = ss_part_write_point(probe->out, probe->run.run_id, data);
     return ss_probe_meet_all(probe, false, status);

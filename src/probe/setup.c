@@ -194,6 +194,7 @@ void ss_probe_close(struct ss_probe *probe)
         ss_point_data_free(&probe->pass[i]);
     ss_part_unclaim(&probe->claim);
     ss_net_free(&probe->net);
+    ss_ports_free(&probe->ports);
     ss_free(probe->rows.row);
     ss_free(probe->colls.row);
     ss_free(probe->colls.check);

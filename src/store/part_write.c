@@ -83,6 +83,8 @@ static enum ss_status write_point(const struct ss_disk_file *file,
         SS_TRY(write_flat(&root, &ss_table_pair, point->pair, point->n_pairs));
     if (point->n_colls > 0)
         SS_TRY(write_flat(&root, &ss_table_coll, point->coll, point->n_colls));
+    if (point->n_ports > 0)
+        SS_TRY(write_flat(&root, &ss_table_port, point->port, point->n_ports));
     return write_flat(&root, &ss_table_check, point->check, point->n_checks);
 }
 

@@ -246,6 +246,11 @@ bool ss_check_point_in_run(const struct ss_run_data *run,
                     run->n_ranks - 1))
             return false;
     }
+    for (int64_t i = 0; i < point->n_ports; i++) {
+        if (!IN_ROW(v, ss_table_port.name, i, "node", point->port[i].node, 0,
+                    run->n_nodes - 1))
+            return false;
+    }
     for (int64_t i = 0; i < point->n_pairs; i++) {
         const struct ss_pair_row *r = &point->pair[i];
         bool nodes = strcmp(r->level, "node") == 0;

@@ -93,6 +93,11 @@ static enum ss_status read_all(const struct ss_h5_place *place,
         SS_TRY(read_flat(place, &ss_table_pair, &rows, &p->n_pairs));
         p->pair = rows;
     }
+    if (ss_h5_has(place, ss_table_port.name)) {
+        SS_TRY(read_flat(place, &ss_table_port, &rows, &n));
+        p->port = rows;
+        p->n_ports = (int)n;
+    }
     if (ss_h5_has(place, ss_table_coll.name)) {
         SS_TRY(read_flat(place, &ss_table_coll, &rows, &p->n_colls));
         p->coll = rows;

@@ -26,6 +26,7 @@ void ss_point_data_free(struct ss_point_data *point)
     ss_free(point->check);
     ss_free(point->pair);
     ss_free(point->coll);
+    ss_free(point->port);
     *point = (struct ss_point_data){0};
 }
 

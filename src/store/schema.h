@@ -56,6 +56,11 @@ struct ss_coll_row {
 #include "store/schema.def"
 #undef SS_TABLE_COLL
 };
+struct ss_port_row {
+#define SS_TABLE_PORT
+#include "store/schema.def"
+#undef SS_TABLE_PORT
+};
 struct ss_check_row {
 #define SS_TABLE_CHECK
 #include "store/schema.def"
@@ -107,6 +112,8 @@ struct ss_point_data {
     struct ss_pair_row *pair; /**< of `probe`; of `run` none */
     int64_t n_colls;
     struct ss_coll_row *coll; /**< of `probe` */
+    int n_ports;
+    struct ss_port_row *port; /**< of `probe` */
 };
 
 /** The mode of a point that holds pairs and no steps. */

@@ -77,6 +77,13 @@ static const struct ss_column coll_columns[] = {
 #undef SS_TABLE_COLL
 };
 #undef ROW
+#define ROW struct ss_port_row
+static const struct ss_column port_columns[] = {
+#define SS_TABLE_PORT
+#include "store/schema.def"
+#undef SS_TABLE_PORT
+};
+#undef ROW
 #define ROW struct ss_check_row
 static const struct ss_column check_columns[] = {
 #define SS_TABLE_CHECK
@@ -154,6 +161,8 @@ TABLE(ss_table_pair, "pairs",
 TABLE(ss_table_coll, "collectives",
       "one row a timed batch of a collective in one group", coll_columns,
       struct ss_coll_row, true);
+TABLE(ss_table_port, "ports", "RDMA ports of each node", port_columns,
+      struct ss_port_row, true);
 TABLE(ss_table_check, "checks", "outcome of each verification", check_columns,
       struct ss_check_row, false);
 TABLE(ss_table_rank, "ranks", "where each logical rank ran", rank_columns,

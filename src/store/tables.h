@@ -48,6 +48,7 @@ extern const struct ss_table ss_table_terms;
 extern const struct ss_table ss_table_net;
 extern const struct ss_table ss_table_pair;
 extern const struct ss_table ss_table_coll;
+extern const struct ss_table ss_table_port;
 extern const struct ss_table ss_table_check;
 extern const struct ss_table ss_table_rank;
 extern const struct ss_table ss_table_node;

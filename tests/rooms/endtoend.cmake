@@ -33,7 +33,7 @@ if(TARGET stepscale)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
         ss_e2e_test(resume TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/resume.py)
-        ss_e2e_test(probe_facts TIMEOUT 200
+        ss_e2e_test(probe_facts TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/probe_facts.py)
         ss_e2e_test(launcher TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/launcher.py)

@@ -28,6 +28,7 @@ static const struct {
     {&ss_table_net, "`/points/NNNN/net`"},
     {&ss_table_pair, "`/points/NNNN/pairs` (of `probe` only)"},
     {&ss_table_coll, "`/points/NNNN/collectives` (of `probe` only)"},
+    {&ss_table_port, "`/points/NNNN/ports` (of `probe` only)"},
     {&ss_table_check, "`/points/NNNN/checks`"},
 };
 

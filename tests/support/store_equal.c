@@ -83,6 +83,14 @@ EQUAL(ss_coll_row, equal_coll)
 #undef SS_TABLE_COLL
     return same;
 }
+EQUAL(ss_port_row, equal_port)
+{
+    bool same = true;
+#define SS_TABLE_PORT
+#include "store/schema.def"
+#undef SS_TABLE_PORT
+    return same;
+}
 EQUAL(ss_check_row, equal_check)
 {
     bool same = true;
@@ -138,6 +146,7 @@ bool sample_points_equal(const struct ss_point_data *a,
     ROWS_EQUAL(n_nets, net, equal_net)
     ROWS_EQUAL(n_pairs, pair, equal_pair)
     ROWS_EQUAL(n_colls, coll, equal_coll)
+    ROWS_EQUAL(n_ports, port, equal_port)
     ROWS_EQUAL(n_checks, check, equal_check)
     for (int64_t i = 0; i < pairs; i++) {
         if (!equal_block_rank(&a->block_rank[i], &b->block_rank[i]))

@@ -86,6 +86,13 @@ static void fill_coll(struct ss_coll_row *row, uint64_t seed)
 #include "store/schema.def"
 #undef SS_TABLE_COLL
 }
+static void fill_port(struct ss_port_row *row, uint64_t seed)
+{
+    uint64_t column = 490;
+#define SS_TABLE_PORT
+#include "store/schema.def"
+#undef SS_TABLE_PORT
+}
 static void fill_check(struct ss_check_row *row, uint64_t seed)
 {
     uint64_t column = 500;
@@ -203,6 +210,12 @@ static void sample_rest(struct sample_shape shape, struct ss_point_data *p)
         p->coll[i].ranks++;
         p->coll[i].bytes++;
         p->coll[i].calls++;
+    }
+    p->n_ports = 2;
+    p->port = need(2, sizeof *p->port);
+    for (int i = 0; i < p->n_ports; i++) {
+        fill_port(&p->port[i], (uint64_t)i);
+        p->port[i].node = 0;
     }
     p->n_pairs = 2;
     p->pair = need(2, sizeof *p->pair);
