@@ -4,6 +4,8 @@
 
 #include "base/coll_rate.h"
 #include "cluster/rt.h"
+#include "cluster/topology.h"
+#include "config/config.h"
 
 /**
  * A library of collectives with the buffers they work on, as a table, so that
@@ -19,6 +21,10 @@ struct ss_coll_task {
 struct ss_coll_lib;
 struct ss_coll_lib_ops {
     const char *library; /**< as in the collectives table */
+    /** Does it have this call? */
+    bool (*runs)(enum ss_coll_op, bool in_place);
+    /** Bytes left for buffers; NULL: the host's memory. */
+    double (*memory)(struct ss_coll_lib *);
     /** Communicator of the group's ranks. Collective over it. */
     enum ss_status (*connect_all)(struct ss_coll_lib *, struct ss_rt *group);
     void (*disconnect)(struct ss_coll_lib *);
@@ -41,6 +47,11 @@ struct ss_coll_lib {
     struct ss_rt *group; /**< of the last connect_all, borrowed */
     void *state;
 };
+
+/** NCCL on this rank's device. Local; SS_ERR_ENV where there is none. */
+enum ss_status ss_coll_device_open(const struct ss_config *config,
+                                   const struct ss_place *place,
+                                   struct ss_coll_lib *out);
 
 /** Does such a call exist? Neither MPI nor NCCL sends in place to all. */
 static inline bool ss_coll_runs(enum ss_coll_op op, bool in_place)

@@ -126,6 +126,7 @@ enum ss_status ss_coll_mpi_open(struct ss_coll_lib *out)
 {
     static const struct ss_coll_lib_ops ops = {
         .library = "mpi",
+        .runs = ss_coll_runs,
         .connect_all = mpi_connect_all,
         .disconnect = mpi_disconnect,
         .reserve = mpi_reserve,

@@ -140,7 +140,7 @@ static enum ss_status run_ops_all(struct ss_coll_pass *p)
     for (int op = 0; op < SS_COLL_OPS; op++)
         for (int in_place = 0; in_place < 2; in_place++)
             if (p->probe->coll_ops & 1u << op &&
-                ss_coll_runs((enum ss_coll_op)op, in_place))
+                p->lib.ops->runs((enum ss_coll_op)op, in_place))
                 SS_TRY(run_op_all(p, (enum ss_coll_op)op, in_place));
     return SS_OK;
 }
@@ -192,13 +192,15 @@ static enum ss_status run_kind_all(struct ss_coll_pass *p)
     return status;
 }
 
-static int count_ops(unsigned ops)
+static int count_ops(const struct ss_coll_pass *p)
 {
+    unsigned ops = p->probe->coll_ops;
     int n = 0;
 
     for (int op = 0; op < SS_COLL_OPS; op++)
         for (int in_place = 0; in_place < 2; in_place++)
-            n += ops & 1u << op && ss_coll_runs((enum ss_coll_op)op, in_place);
+            n += ops & 1u << op &&
+                 p->lib.ops->runs((enum ss_coll_op)op, in_place);
     return n;
 }
 
@@ -221,14 +223,20 @@ static enum ss_status open_pass(struct ss_coll_pass *p)
     SS_TRY(ss_config_coll_sizes(probe->config->probe_coll_sizes, p->size,
                                 SS_COLL_SIZES_MAX, &p->n_sizes));
     SS_TRY(ss_config_corrupt(probe->config->probe_corrupt, &p->plant));
-    /* MPI has buffers too, and a full host is killed: a quarter */
-    p->memory = ss_host_available() / probe->node->size / 4;
+    if (probe->config->probe_library == SS_PROBE_NCCL)
+        SS_TRY(ss_coll_device_open(probe->config, &probe->place, &p->lib));
+    else
+        SS_TRY(ss_coll_mpi_open(&p->lib));
+    /* libraries have buffers too, and a full host is killed: a quarter */
+    p->memory = p->lib.ops->memory ? p->lib.ops->memory(&p->lib)
+                                   : ss_host_available() / probe->node->size;
+    p->memory /= 4;
     p->end_ns = probe->started_ns + probe->budget_ns;
     if (p->end_ns < ss_clock_ns() + probe->budget_ns / BUDGET_PART)
         p->end_ns = ss_clock_ns() + probe->budget_ns / BUDGET_PART;
     for (int kind = 0; kind < SS_COLL_GROUPS; kind++)
-        p->left += next_kind(p, kind) ? count_ops(probe->coll_ops) : 0;
-    return ss_coll_mpi_open(&p->lib);
+        p->left += next_kind(p, kind) ? count_ops(p) : 0;
+    return SS_OK;
 }
 
 enum ss_status ss_probe_colls_all(struct ss_probe *probe)

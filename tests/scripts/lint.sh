@@ -107,7 +107,7 @@ check_bans() {
         ban "(strcpy|strcat|v?sprintf|strtok|ato[ifl]|v?f?scanf|sscanf|gets)$call" \
             none 'banned call'
         ban "(_?exit|abort|quick_exit|MPI_Abort)$call" "$abort" 'ends the process'
-        ban 'MPI_[A-Za-z]' 'src/cluster/rt_mpi(_coll)?\.[ch]' 'MPI outside rt_mpi'
+        ban 'MPI_[A-Za-z]' 'src/cluster/rt_mpi(_[a-z]+)?\.[ch]' 'MPI outside rt_mpi'
         ban "(v?printf|puts|putchar)$call" "$speak" 'prints'
         ban "(malloc|calloc|realloc|strn?dup|v?asprintf)$call" \
             "$heap" 'memory not from base/mem.h'
