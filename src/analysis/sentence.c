@@ -129,16 +129,21 @@ static const struct ss_point_result *headline(const struct ss_result *result)
     return best;
 }
 
-/** " (87-155 %)" where the interval is so wide that the value alone misleads.
- */
-static const char *band_words(const struct ss_point_result *p, char *out,
-                              size_t size)
+/** " (strong scaling, 87-155 %)": the interval where it is so wide that the
+ * value alone misleads. */
+static const char *qualifier(const struct ss_point_result *p, char *out,
+                             size_t size)
 {
     const struct ss_ratio *e = &p->efficiency;
+    bool strong = strcmp(p->meta->mode, "strong") == 0;
+    const char *open = strong ? " (strong scaling" : " (";
 
     out[0] = '\0';
     if (e->hi - e->lo > 0.1 * e->value)
-        ss_format(out, size, " (%.0f-%.0f %%)", 100 * e->lo, 100 * e->hi);
+        ss_format(out, size, "%s%s%.0f-%.0f %%)", open, strong ? ", " : "",
+                  100 * e->lo, 100 * e->hi);
+    else if (strong)
+        ss_format(out, size, "%s)", open);
     return out;
 }
 
@@ -151,10 +156,8 @@ static void size_words(const struct ss_point_result *p, char *out, size_t size)
     ss_copy(head, sizeof(head), ss_counted(n, "device").text);
     if (!isnan(p->efficiency.value) && n != p->meta->base_size &&
         (axis[0] == '\0' || strcmp(axis, "dp") == 0))
-        ss_format(out, size, "%s: %.0f %% of ideal%s%s", head,
-                  100 * p->efficiency.value, band_words(p, band, sizeof(band)),
-                  strcmp(p->meta->mode, "strong") == 0 ? " (strong scaling)"
-                                                       : "");
+        ss_format(out, size, "%s: %.0f %% of ideal%s", head,
+                  100 * p->efficiency.value, qualifier(p, band, sizeof(band)));
     else if (n > 1 && !isnan(p->parallel_efficiency))
         ss_format(out, size, "%s: parallel efficiency %.0f %%, %.3g ms a step",
                   head, 100 * p->parallel_efficiency, p->step.median);

@@ -256,6 +256,14 @@ static void the_sentence_says_where_time_went(void **state)
                         "(node1), 8 % dp transfer, 2 % interference, 1 % "
                         "jitter");
     ss_result_free(&result);
+    ss_copy(p->meta.mode, sizeof(p->meta.mode), "strong");
+    ss_copy(run.point[0].meta.mode, sizeof(p->meta.mode), "strong");
+    analyse(&run, &result);
+    assert_non_null(
+        strstr(result.sentence, "4 devices: 20 % of ideal (strong scaling); "));
+    ss_result_free(&result);
+    ss_copy(p->meta.mode, sizeof(p->meta.mode), "weak");
+    ss_copy(run.point[0].meta.mode, sizeof(p->meta.mode), "weak");
     ss_copy(p->meta.axis, sizeof(p->meta.axis), "tp");
     ss_copy(p->meta.status, sizeof(p->meta.status), "no_steady_state");
     run.n_points = 2;
