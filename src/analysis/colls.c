@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/expect.h"
 #include "analysis/findings.h"
 #include "base/coll_rate.h"
 #include "base/mem.h"
@@ -47,20 +48,24 @@ static int compare_rows(const void *a, const void *b)
     return by ? by : (x->sample > y->sample) - (x->sample < y->sample);
 }
 
-static void fill_rates(struct ss_coll_result *out)
+static void fill_rates(const struct ss_run_data *run,
+                       struct ss_coll_result *out)
 {
     const struct ss_coll_row *row = out->row;
     double factor =
         ss_coll_bus_factor((enum ss_coll_op)ss_coll_find(row->op), row->ranks);
-    double k = row->nodes, n = row->ranks;
+    double k = row->nodes, n = row->ranks, wire;
+    char from[64];
 
     if (row->bytes <= SS_MESSAGE_SMALL)
         return;
     out->algbw_gbs = (double)row->bytes / out->time_us.median / 1e3;
     out->busbw_gbs = factor * out->algbw_gbs;
-    if (row->nodes < 2 || !(row->wire_bits > 0))
+    ss_expect_coll(run, out);
+    wire = ss_expect_wire(run, row->wire_bits, from, sizeof(from));
+    if (row->nodes < 2 || !(wire > 0))
         return;
-    double wire_gbs = row->wire_bits / 8e9;
+    double wire_gbs = wire / 8e9;
     out->wire_flat = out->busbw_gbs / wire_gbs;
     out->wire_tree = out->wire_flat * (k - 1) * (n / k) / (n - 1);
     if (row->counted_bytes > 0 && row->counted_ns > 0)
@@ -69,7 +74,8 @@ static void fill_rates(struct ss_coll_result *out)
 }
 
 /** Rows [0, n) are of one number: batches, then single calls. */
-static void reduce(const struct ss_coll_row *const *row, size_t n,
+static void reduce(const struct ss_run_data *run,
+                   const struct ss_coll_row *const *row, size_t n,
                    double *scratch, struct ss_coll_result *out)
 {
     double *v = scratch, *spare = scratch + n;
@@ -95,7 +101,7 @@ static void reduce(const struct ss_coll_row *const *row, size_t n,
         out->p5_us = ss_quantile_sorted(v, calls, 0.05);
         out->p95_us = ss_quantile_sorted(v, calls, 0.95);
     }
-    fill_rates(out);
+    fill_rates(run, out);
 }
 
 static int64_t collect(const struct ss_run_data *run,
@@ -115,14 +121,16 @@ static int64_t collect(const struct ss_run_data *run,
     return n;
 }
 
-static void reduce_all(const struct ss_coll_row **row, int64_t n,
+static void reduce_all(const struct ss_run_data *run,
+                       const struct ss_coll_row **row, int64_t n,
                        double *scratch, struct ss_result *out)
 {
     qsort(row, (size_t)n, sizeof(*row), compare_rows);
     for (int64_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && compare(row[i], row[end]) == 0;)
             end++;
-        reduce(&row[i], (size_t)(end - i), scratch, &out->coll[out->n_colls++]);
+        reduce(run, &row[i], (size_t)(end - i), scratch,
+               &out->coll[out->n_colls++]);
     }
     for (int64_t i = 0, end; i < out->n_colls; i = end) {
         const struct ss_coll_result *coll = &out->coll[i];
@@ -148,7 +156,7 @@ enum ss_status ss_reduce_colls(const struct ss_run_data *run,
         row && scratch && out->coll && out->fit ? SS_OK : SS_ERR_NO_MEMORY;
     if (status == SS_OK) {
         collect(run, row);
-        reduce_all(row, n, scratch, out);
+        reduce_all(run, row, n, scratch, out);
     }
     ss_free(row);
     ss_free(scratch);

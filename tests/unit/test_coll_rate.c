@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/expect.h"
 #include "analysis/findings.h"
 #include "base/coll_rate.h"
 #include "base/mem.h"
@@ -176,6 +177,49 @@ static void rows_become_numbers(void **state)
     ss_free(out.fit);
 }
 
+static void what_hardware_should_reach(void **state)
+{
+    struct ss_node_row node[2] = {{.name = "n0"}, {.name = "n1"}};
+    struct ss_rank_row rank[2] = {{.device_name = "NVIDIA H200"},
+                                  {.device_name = "NVIDIA Unheard"}};
+    struct ss_port_row port[4];
+    struct ss_point_data point = {.n_ports = 4, .port = port};
+    struct ss_run_data run = {.n_points = 1,
+                              .point = &point,
+                              .n_nodes = 2,
+                              .node = node,
+                              .n_ranks = 2,
+                              .rank = rank};
+    struct ss_coll_row r = {.ranks = 2, .nodes = 2, .library = "mpi"};
+    struct ss_coll_result c = {.row = &r, .expected_gbs = NAN};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        port[i] = (struct ss_port_row){.node = i / 2, .gbit = 200};
+        ss_copy(port[i].state, sizeof port[i].state,
+                i == 3 ? "DOWN" : "ACTIVE");
+    }
+    ss_expect_coll(&run, &c); /* the weakest node: one port of HDR */
+    assert_near(c.expected_gbs, 25 * 0.9927, 1e-9);
+    assert_non_null(strstr(c.expected_from, "RDMA ports: 200 Gbit/s a node"));
+    r.wire_bits = 400e6; /* by hand */
+    ss_expect_coll(&run, &c);
+    assert_near(c.expected_gbs, 0.05 * 0.9415, 1e-9);
+    r.wire_bits = 0; /* nothing known: nothing expected */
+    point.n_ports = 0;
+    c.expected_gbs = NAN;
+    ss_expect_coll(&run, &c);
+    assert_true(isnan(c.expected_gbs));
+    assert_non_null(strstr(c.expected_from, "probe.wire"));
+    r.nodes = 1; /* inside a domain: NVLink, where it is known */
+    ss_copy(r.library, sizeof r.library, "nccl");
+    ss_expect_coll(&run, &c);
+    assert_near(c.expected_gbs, 370, 0);
+    r.first_rank = 1;
+    c.expected_gbs = NAN;
+    ss_expect_coll(&run, &c);
+    assert_true(isnan(c.expected_gbs));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +229,7 @@ int main(void)
         cmocka_unit_test(a_change_of_algorithm_is_a_kink_and_no_misfit),
         cmocka_unit_test(noise_stays_in_the_residual),
         cmocka_unit_test(rows_become_numbers),
+        cmocka_unit_test(what_hardware_should_reach),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
