@@ -35,17 +35,21 @@ enum ss_status ss_coll_pilot_all(struct ss_coll_lib *lib,
                                  const struct ss_coll_task *task,
                                  int64_t *typical_ns)
 {
-    int64_t took = 0;
+    int64_t took[2] = {0};
     long calls = 1;
 
     SS_TRY(lib->ops->run_all(lib, task, 1)); /* connections, first touch */
     for (;; calls *= 4) {
-        SS_TRY(time_all(lib, task, calls, &took));
-        SS_TRY(slowest_all(lib, &took, 1));
-        if (took >= PILOT_NS || calls >= CALLS_MOST)
+        /* the better of two: one may have been put off the core */
+        SS_TRY(time_all(lib, task, calls, &took[0]));
+        SS_TRY(time_all(lib, task, calls, &took[1]));
+        SS_TRY(slowest_all(lib, took, 2));
+        if (took[1] < took[0])
+            took[0] = took[1];
+        if (took[0] >= PILOT_NS || calls >= CALLS_MOST)
             break;
     }
-    *typical_ns = took / calls > 0 ? took / calls : 1;
+    *typical_ns = took[0] / calls > 0 ? took[0] / calls : 1;
     return SS_OK;
 }
 

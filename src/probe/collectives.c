@@ -46,13 +46,13 @@ static enum ss_status too_much_all(struct ss_coll_pass *p, uint64_t bytes,
                                    const struct before *before, int64_t left_ns,
                                    int64_t *out)
 {
-    double larger = (double)bytes / (double)before->bytes;
+    /* what small sizes cost is latency, which does not grow with them */
+    double larger = before->bytes <= SS_MESSAGE_SMALL
+                        ? 1
+                        : (double)bytes / (double)before->bytes;
     double call = larger * (double)before->typical_ns;
     double all = larger * (double)before->spent_ns;
 
-    /* small sizes cost latency, which does not grow with them */
-    if (before->typical_ns < SS_NS_PER_MS / 10)
-        all = 0;
     *out = 2 * (double)bytes > p->memory || call > (double)BATCH_MOST_NS ||
            all > (double)left_ns || left_ns <= 0;
     return ss_allreduce_all(p->group, out, 1, SS_DT_I64, SS_RED_MAX);
