@@ -105,7 +105,6 @@ void ss_stop_install(void)
     (void)sigaction(SIGINT, &action, NULL);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         (void)sigaction(SIGHUP, &action, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
 }
 
 static const char *signal_name(int number)

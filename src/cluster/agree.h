@@ -27,8 +27,7 @@ enum ss_status ss_agree_word_all(struct ss_rt *rt, uint64_t word,
                                  const char *what);
 
 /** SIGTERM, SIGINT, SIGHUP (unless ignored, as under nohup): the handler only
- * sets a flag. A reader of our output that went away is an error of the write
- * that it fails, not the end of the job. */
+ * sets a flag. */
 void ss_stop_install(void);
 /** "stopped by SIGINT", out of the text of an SS_ERR_STOPPED. */
 void ss_stop_words(const char *text, char *out, size_t size);

@@ -8,6 +8,7 @@
  */
 #include "commands/job.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,9 @@ int ss_job(const struct ss_job_kind *kind, int argc, char **argv)
         ss_start_guard_start(environ, start_limit(&job), &job.guard);
     int code = 0, rank;
 
+    /* a reader of our output that went away, and a launcher's daemon, is an
+     * error of the write that it fails, not the end of the job */
+    (void)signal(SIGPIPE, SIG_IGN);
     ss_start_guard_enter(job.guard, "MPI_Init");
     if (status == SS_OK)
         status = ss_rt_open_all(&job.argc, &job.argv, &rt);

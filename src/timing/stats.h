@@ -56,8 +56,9 @@ struct ss_estimate {
  * The estimate of one point from its block medians in time order: merges
  * neighbouring blocks in pairs (mean of the two) while |lag-1| exceeds
  * max(0.2, 1/sqrt(n)) and at least 12 remain afterwards, then median and
- * order-statistic interval. t[i] are the mid times of the blocks (for the
- * slope) or NULL (index). scratch: 2 n doubles. n = 0 gives NaN and TOO_FEW.
+ * order-statistic interval. Whether it is steady is asked of the merged blocks.
+ * t[i] are the mid times of the blocks (for the slope; merged ones are taken as
+ * evenly spaced) or NULL (index). scratch: 2 n doubles. n = 0 gives NaN and TOO_FEW.
  */
 void ss_estimate_blocks(const double *v, const double *t, size_t n,
                         double *scratch, struct ss_estimate *out);
@@ -70,10 +71,11 @@ double ss_theil_sen(const double *v, const double *t, size_t n,
                     double *scratch);
 /**
  * Steady state: medians of the halves agree within 1 % and |slope| x span
- * stays under 1 % of the median, or the difference is within 3 standard errors
- * of the sample's own scatter (halves: from the MAD; slope: Kendall's S): at a
- * half-width of 1 % the halves of a healthy point differ by more than 1 % in
- * every third case. Fewer than 4 values: true. scratch: n doubles.
+ * stays under 1 % of the median, or the sample's own scatter explains the
+ * difference (halves: Student's test of the means and Mann and Whitney's of the
+ * ranks; slope: Kendall's S; each at 1e-4): at a half-width of 1 % the halves
+ * of a healthy point differ by more than 1 % in every third case. The values
+ * must be independent. Fewer than 4 values: true. scratch: n doubles.
  */
 bool ss_steady(const double *v, const double *t, size_t n, double *scratch);
 

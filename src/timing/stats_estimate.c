@@ -53,11 +53,11 @@ void ss_estimate_blocks(const double *v, const double *t, size_t n,
         return;
     if (n >= FEW_BLOCKS)
         out->flags = 0;
-    if (!ss_steady(v, t, n, scratch))
-        out->flags |= SS_SAMPLE_NO_STEADY;
     for (size_t i = 0; i < n; i++)
         scratch[i] = v[i];
     size_t m = merge(scratch, n, out);
+    if (!ss_steady(scratch, out->merges ? NULL : t, m, scratch + n))
+        out->flags |= SS_SAMPLE_NO_STEADY;
     out->n = m;
     out->median = ss_median(scratch, m);
     size_t low, high;

@@ -9,11 +9,12 @@
 
 #include "timing/stats.h"
 
-#define BINS 64            /* the slope is taken over at most so many bins */
-#define TOLERANCE 0.01     /* of the median: halves, and slope x span */
-#define SIGMAS 3.0         /* what scatter may explain */
-#define NORMAL_MAD 1.4826  /* standard deviation of a normal over its MAD */
-#define MEDIAN_COST 1.2533 /* sqrt(pi / 2): error of a median over a mean's */
+#define BINS 64        /* the slope is taken over at most so many bins */
+#define TOLERANCE 0.01 /* of the median: halves, and slope x span */
+/* That chance calls a healthy sample unsteady: a run tests some hundred groups,
+ * and one of them marks its point. SIGMAS is the same for a normal. */
+#define CHANCE 1e-4
+#define SIGMAS 3.89
 
 static double time_at(const double *t, size_t i)
 {
@@ -70,30 +71,53 @@ static bool drifts(const double *v, const double *t, size_t n, double median)
            trend_sigmas(bv, bins) > SIGMAS;
 }
 
-/* Median of a part, and the squared standard error of that median. */
-static double part_median(const double *v, size_t n, double *scratch,
-                          double *error2)
+static double median_of(const double *v, size_t n, double *scratch)
 {
     for (size_t i = 0; i < n; i++)
         scratch[i] = v[i];
-    double median = ss_median(scratch, n);
+    return ss_median(scratch, n);
+}
+
+/* Student's test of the means of two samples of n, both tails. */
+static double student_p(const double *a, const double *b, size_t n)
+{
+    double ma = ss_mean(a, n), mb = ss_mean(b, n), squares = 0;
     for (size_t i = 0; i < n; i++)
-        scratch[i] = fabs(v[i] - median);
-    double sd = NORMAL_MAD * ss_median(scratch, n) * MEDIAN_COST;
-    *error2 = sd * sd / (double)n;
-    return median;
+        squares += (a[i] - ma) * (a[i] - ma) + (b[i] - mb) * (b[i] - mb);
+    double df = 2 * (double)n - 2, error = sqrt(squares / df * 2 / (double)n);
+    if (error <= 0)
+        return ma == mb ? 1 : 0;
+    return 2 * ss_student_tail(fabs(ma - mb) / error, df);
+}
+
+/* Mann and Whitney's U in standard deviations of its null distribution. */
+static double rank_sum_sigmas(const double *a, const double *b, size_t n)
+{
+    double twice = 0, m = (double)n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            twice += (a[i] > b[j]) - (a[i] < b[j]);
+    return fabs(twice / 2) / (m * sqrt((2 * m + 1) / 12));
+}
+
+/* A few blocks can only show a jump against their variance; of many, where
+ * some may be wild, the ranks tell. */
+static bool differ(const double *a, const double *b, size_t n)
+{
+    return student_p(a, b, n) < CHANCE || rank_sum_sigmas(a, b, n) > SIGMAS;
 }
 
 bool ss_steady(const double *v, const double *t, size_t n, double *scratch)
 {
     if (n < 4)
         return true; /* too few to tell; TOO_FEW says so */
-    double e1, e2;
-    double first = part_median(v, n / 2, scratch, &e1);
-    double second = part_median(v + n - n / 2, n / 2, scratch, &e2);
+    size_t half = n / 2;
+    const double *late = v + n - half;
+    double first = median_of(v, half, scratch);
+    double second = median_of(late, half, scratch);
     double median = (first + second) / 2;
-    double apart = fabs(first - second);
-    if (apart > TOLERANCE * fabs(median) && apart > SIGMAS * sqrt(e1 + e2))
+    if (fabs(first - second) > TOLERANCE * fabs(median) &&
+        differ(v, late, half))
         return false;
     return !drifts(v, t, n, median);
 }

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
+#include "base/str.h"
 #include "support/near.h"
 #include "timing/stats.h"
 
@@ -170,6 +172,41 @@ static void drift_is_not_steady(void **state)
     assert_true(ss_steady(v, NULL, 40, scratch));
 }
 
+/* How many of 5,000 samples of n blocks with this noise (AR(1) of rho) and a
+ * jump in the middle are called unsteady. */
+static int unsteady(size_t n, double noise, double rho, double jump)
+{
+    enum { TRIALS = 5000, MOST = 64 };
+    double v[MOST], scratch[2 * MOST];
+    int count = 0;
+    for (uint64_t trial = 0; trial < TRIALS; trial++) {
+        double x = 0;
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t words[] = {n, trial, i};
+            double e = ss_normal_from_word(ss_mix_words(words, 3));
+            x = i ? rho * x + sqrt(1 - rho * rho) * e : e;
+            v[i] = 100 * (1 + noise * x + (i >= n / 2 ? jump : 0));
+        }
+        struct ss_estimate estimate;
+        ss_estimate_blocks(v, NULL, n, scratch, &estimate);
+        count += (estimate.flags & SS_SAMPLE_NO_STEADY) != 0;
+    }
+    return count;
+}
+
+/* With 3 MADs of six values each, 3 % of healthy points of 12 blocks were. */
+static void noise_is_steady_and_a_jump_is_not(void **state)
+{
+    static const size_t blocks[] = {6, 12, 18, 36, 64};
+    (void)state;
+    for (size_t i = 0; i < SS_COUNT_OF(blocks); i++) {
+        assert_in_range(unsteady(blocks[i], 0.05, 0, 0), 0, 5);
+        if (blocks[i] >= 12)
+            assert_in_range(unsteady(blocks[i], 0.005, 0, 0.05), 4950, 5000);
+    }
+    assert_in_range(unsteady(64, 0.05, 0.5, 0), 0, 25);
+}
+
 /* More blocks than bins: the slope comes from bins. */
 static void drift_is_seen_in_many_blocks(void **state)
 {
@@ -249,6 +286,7 @@ int main(void)
         cmocka_unit_test(few_blocks_are_said_to_be_few),
         cmocka_unit_test(correlated_neighbours_are_merged),
         cmocka_unit_test(drift_is_not_steady),
+        cmocka_unit_test(noise_is_steady_and_a_jump_is_not),
         cmocka_unit_test(drift_is_seen_in_many_blocks),
         cmocka_unit_test(ratios_combine_in_quadrature),
         cmocka_unit_test(stops_for_one_reason_at_a_time),
