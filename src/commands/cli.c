@@ -185,6 +185,7 @@ static error_t on_option(int key, char *arg, struct argp_state *state)
     bool *on = switch_option(cli, key);
     const struct ss_cli_alias *alias = ss_cli_alias_of(key);
 
+    SS_ASSERT(cli);
     if (plain)
         *plain = arg;
     else if (on)
