@@ -69,6 +69,13 @@ struct ss_cuda_op {
     cudaEvent_t done; /**< unsampled blocks, if awaited */
 };
 
+/** The captured ops of a step. */
+struct ss_cuda_graph {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t *node; /**< sampled: [per_slot], NULL where none */
+};
+
 struct ss_cuda {
     struct ss_engine base;
     const struct ss_config *config;
@@ -77,6 +84,7 @@ struct ss_cuda {
     struct ss_nvml *nvml;
     cudaStream_t lane[SS_LANES];
     cudaEvent_t tail[SS_LANES]; /**< last of a lane, for a joining mark */
+    cudaEvent_t fork;           /**< first of a capture */
     struct ss_cuda_clock clock;
     struct ss_lt *lt;
     cublasLtHandle_t blas;
@@ -110,6 +118,12 @@ struct ss_cuda {
     uint64_t *hashes;             /**< [dp] of the replica check */
     double variance;              /**< of the weights at the start */
     struct ss_state_age age;
+
+    struct ss_cuda_graph graph[SS_VARIANTS][2]; /**< [1]: sampled */
+    const struct ss_cuda_graph *graph_now;      /**< of this block, or NULL */
+    int graph_ops;  /**< the first so many ops are in it */
+    int graph_step; /**< last launched in this block */
+    bool graph_refused, has_run[SS_VARIANTS];
 
     struct ss_block_spec spec;
     struct ss_block_record *record;
@@ -217,6 +231,15 @@ int ss_cuda_fusable(const struct ss_plan *plan, int index);
 /** Measures op `index` with every algorithm offered, alone and with its tail,
  * and keeps the fastest under load. */
 enum ss_status ss_cuda_gemm_pick(struct ss_cuda *self, int index);
+
+/* cuda_graph.c: a step as one launch (device.graph) */
+/** At the begin of a block; captures when its variant has run before. */
+enum ss_status ss_cuda_graph_begin(struct ss_cuda *self);
+/** Does the graph of this block do op `index`? */
+bool ss_cuda_in_graph(const struct ss_cuda *self, int index);
+/** Once a step, whichever of its ops asks first. */
+enum ss_status ss_cuda_graph_launch(struct ss_cuda *self, int step);
+void ss_cuda_graphs_close(struct ss_cuda *self);
 
 /* cuda_ops.c: any op onto its lane */
 enum ss_status ss_cuda_issue(struct ss_cuda *self, int index);

@@ -71,6 +71,7 @@ enum ss_status ss_cuda_block_begin(struct ss_engine *engine,
         self->op[i].runs = ss_op_runs(&plan->op[i], spec->variant);
     for (int lane = 0; lane < SS_LANES; lane++)
         self->lane_step[lane] = -1;
+    SS_TRY(ss_cuda_graph_begin(self));
     ss_nvml_counters(self->nvml, &self->before);
     SS_TRY(ss_cuda_clock_begin(self));
     record->begin_ns = ss_clock_ns();
@@ -109,7 +110,7 @@ static enum ss_status wait_inputs(struct ss_cuda *self, const struct ss_op *op,
                                   int step)
 {
     for (int i = 0; i < op->n_waits; i++)
-        if (self->op[op->wait[i]].runs)
+        if (self->op[op->wait[i]].runs && !ss_cuda_in_graph(self, op->wait[i]))
             SS_TRY(after(self, self->lane[op->lane],
                          ss_cuda_end_event(self, op->wait[i], step)));
     return SS_OK;
@@ -142,6 +143,8 @@ enum ss_status ss_cuda_enqueue(struct ss_engine *engine, int index, int step)
     if (sampled)
         self->record->event[(int64_t)step * self->record->ops + index]
             .enqueued = ss_clock_ns();
+    if (ss_cuda_in_graph(self, index))
+        return ss_cuda_graph_launch(self, step);
     SS_TRY(enter_step(self, (int)op->lane, step));
     SS_TRY(wait_inputs(self, op, step));
     SS_TRY(chain(self, index, step));

@@ -60,7 +60,10 @@ static enum ss_status open_lanes(struct ss_cuda *self)
                                 &self->tail[lane], cudaEventDisableTiming),
                             "make an event"));
     }
-    return SS_OK;
+    return ss_cuda_said(
+        self,
+        (int)cudaEventCreateWithFlags(&self->fork, cudaEventDisableTiming),
+        "make an event");
 }
 
 static enum ss_status open_libraries(struct ss_cuda *self)
@@ -84,6 +87,8 @@ static enum ss_status open_libraries(struct ss_cuda *self)
 
 static void close_lanes(struct ss_cuda *self)
 {
+    if (self->fork)
+        (void)cudaEventDestroy(self->fork);
     for (int lane = 0; lane < SS_LANES; lane++) {
         if (self->tail[lane])
             (void)cudaEventDestroy(self->tail[lane]);
@@ -276,6 +281,7 @@ static void cuda_unload(struct ss_engine *engine)
         for (int lane = 0; lane < SS_LANES; lane++)
             if (ss_cuda_wait_lane(self, lane) != SS_OK)
                 break;
+    ss_cuda_graphs_close(self);
     ss_cuda_gemms_close(self);
     ss_cuda_events_close(self);
     ss_cuda_buffers_close(self);

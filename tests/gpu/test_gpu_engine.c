@@ -44,17 +44,17 @@ static void must(enum ss_status status)
 static struct rig_spec layout(int index, int precision)
 {
     int n = rank_world()->size;
-    struct rig_spec spec = {.engine = "cuda",
-                            .dp = n,
-                            .tp = 1,
-                            .tokens = 64,
-                            .hidden = 64,
-                            .layers = 2,
-                            .bucket = 16384,
-                            .precision = precision,
-                            .settings = {"device.share", "true",
-                                         "device.gemm_cache", "off",
-                                         "device.fuse", "auto"}};
+    struct rig_spec spec = {
+        .engine = "cuda",
+        .dp = n,
+        .tp = 1,
+        .tokens = 64,
+        .hidden = 64,
+        .layers = 2,
+        .bucket = 16384,
+        .precision = precision,
+        .settings = {"device.share", "true", "device.gemm_cache", "off",
+                     "device.fuse", "auto", "device.graph", "false"}};
     if (index > 0 && n % 2 == 0) {
         spec.dp = index == 3 ? 1 : n / 2;
         spec.tp = n / spec.dp;
@@ -272,6 +272,42 @@ static void events_are_in_order(void **state)
     }
 }
 
+/* The first block of a variant runs op by op, the next ones as a graph. */
+static enum ss_status in_graphs(struct rig *rig, const struct host_training *t)
+{
+    struct ss_cuda *cuda = ss_cuda_of(rig->engine);
+    SS_TRY(rig_block_all(rig, SS_WHOLE, 2));
+    CHECK(!cuda->graph_now);
+    SS_TRY(gpu_train(rig, t));
+    CHECK(cuda->graph_now && !cuda->graph_refused);
+    SS_TRY(in_order(rig));
+    for (int variant = SS_VARIANTS - 1; variant > 0; variant--)
+        for (int block = 0; block < 2; block++)
+            SS_TRY(rig_block_all(rig, (enum ss_variant)variant, STEPS));
+    SS_TRY(passes(rig));
+    CHECK(cuda->graph_now && !cuda->graph_refused);
+    return SS_OK;
+}
+
+static void a_step_can_be_one_graph(void **state)
+{
+    (void)state;
+    skip_above(2);
+    for (int i = 0; i < LAYOUTS; i++) {
+        struct host_training t = {.spec = layout(i, SS_PRECISION_FP32),
+                                  .tolerance = 1e-5};
+        struct rig rig;
+        t.spec.settings[7] = "true";
+        train_alone(&t);
+        enum ss_status status = rig_open_all(&rig, rank_world(), &t.spec);
+        if (status == SS_OK)
+            status = ss_agree_all(rank_world(), in_graphs(&rig, &t));
+        rig_close(&rig);
+        ss_free(t.state);
+        must(status);
+    }
+}
+
 /* As with an NCCL that keeps no launch order itself. */
 static void chained_communication_trains_too(void **state)
 {
@@ -323,6 +359,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(checks_pass),
         cmocka_unit_test(faults_are_found),
         cmocka_unit_test(events_are_in_order),
+        cmocka_unit_test(a_step_can_be_one_graph),
         cmocka_unit_test(chained_communication_trains_too),
         cmocka_unit_test(long_blocks_use_events_again),
     };
