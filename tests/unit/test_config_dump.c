@@ -129,9 +129,9 @@ static void the_dump_is_canonical(void **state)
 static void change(struct ss_config *config, const char *key)
 {
     static const char *const tries[] = {
-        "2",  "7",   "3",     "true",   "false",  "csv",    "real",
-        "tp", "off", "on",    "both",   "random", "fp16",   "250ms",
-        "4k", "0.5", "1:1:1", "device", "8,1M",   "400mbit"};
+        "2",  "7",   "3",     "true",   "false",  "csv",     "real",
+        "tp", "off", "on",    "both",   "random", "fp16",    "250ms",
+        "4k", "0.5", "1:1:1", "device", "8,1M",   "400mbit", "nccl"};
     const struct ss_config before = *config;
     for (size_t i = 0; i < SS_COUNT_OF(tries); i++) {
         if (ss_config_set(config, key, tries[i]) == SS_OK &&
