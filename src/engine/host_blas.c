@@ -8,10 +8,12 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "engine/engine.h"
 
 #define LIBRARY "libopenblas.so.0"
+#define ADDRESSES ((size_t)512 << 20)
 
 void ss_engine_prepare(void)
 {
@@ -37,9 +39,25 @@ static bool find(const struct ss_blas *blas, const char *name, void *function)
     return symbol != NULL;
 }
 
+/* OpenBLAS takes 128 MB of addresses a thread, and tries again for ever where a
+ * limit refuses them. */
+static enum ss_status addresses_are_left(void)
+{
+    void *got = mmap(NULL, ADDRESSES, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (got == MAP_FAILED)
+        return ss_fail(SS_ERR_ENV,
+                       "the host engine needs %d MB of address space, and a "
+                       "limit leaves less: raise it (ulimit -v)",
+                       (int)(ADDRESSES >> 20));
+    (void)munmap(got, ADDRESSES);
+    return SS_OK;
+}
+
 enum ss_status ss_blas_load(struct ss_blas *out)
 {
     *out = (struct ss_blas){0};
+    SS_TRY(addresses_are_left());
     /* global: the provenance asks for its version by name */
     out->library = dlopen(LIBRARY, RTLD_NOW | RTLD_GLOBAL);
     if (!out->library)

@@ -106,6 +106,17 @@ CASES
     the_result
 }
 
+@test "few addresses" {
+    with "ulimit -v 300000;" "$program" --version
+    ((status == 0)) || skip "this build needs more to start"
+    with "ulimit -v 300000;" "$program" run "${small[@]}" --engine host \
+        --out r.h5
+    refused 12 'needs 512 MB of address space.*ulimit -v'
+    with "ulimit -v 300000;" "$program" run "${small[@]}" --out r.h5
+    ((status == 0)) || fail "exit code"
+    the_result
+}
+
 @test "few open files" {
     with "ulimit -n 16;" "$program" run "${small[@]}" --out r.h5
     ((status == 0)) || fail "exit code"
