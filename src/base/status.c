@@ -57,6 +57,12 @@ enum ss_status ss_fail(enum ss_status status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    /* Names come from files and environments: none may steer a terminal. */
+    for (char *at = text; *at; at++) {
+        if (((unsigned char)*at < 0x20 && *at != '\n' && *at != '\t') ||
+            *at == 0x7f)
+            *at = '?';
+    }
     memcpy(error_text, text, sizeof text);
     return status;
 }

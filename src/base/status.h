@@ -44,7 +44,8 @@ const char *ss_status_name(enum ss_status status);
  * Records the detail of an error for this thread and returns `status`. Called
  * once, by the function that decides the error; callers pass the status up
  * silently. The text is one sentence with cause and remedy, without rank and
- * host (agreement adds them). Long texts are cut at SS_ERROR_TEXT_MAX - 1.
+ * host (agreement adds them). Long texts are cut at SS_ERROR_TEXT_MAX - 1;
+ * control characters but newlines and tabs become '?'.
  */
 enum ss_status ss_fail(enum ss_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), warn_unused_result));

@@ -250,6 +250,8 @@ static void hear(struct ss_trial *trial, const struct ss_evidence *evidence,
         trial->launcher = words++;
         n--;
     }
+    while (n > 0 && words[n - 1].rank >= evidence->world)
+        n--; /* of another job, or damaged */
     trial->all = words;
     trial->n_all = n;
     trial->words = kept;

@@ -7,7 +7,6 @@
 #include "report/json_put.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 
@@ -26,13 +25,34 @@ json_t *ss_json_close(struct ss_json *json)
     return json->object;
 }
 
+/* Bytes that are not UTF-8, in a name of a file or a variable, as '?'. */
+static char *as_ascii(const char *text)
+{
+    char *copy = ss_strdup(text);
+    for (char *at = copy; at && *at; at++) {
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    }
+    return copy;
+}
+
+/* Takes the value over. The key may be none that JSON can hold. */
+static bool put(json_t *object, const char *key, json_t *value)
+{
+    bool good = json_object_set(object, key, value) == 0;
+    char *copy = good || !value ? NULL : as_ascii(key);
+    if (copy)
+        good = json_object_set(object, copy, value) == 0;
+    ss_free(copy);
+    json_decref(value);
+    return good;
+}
+
 void ss_json_put(struct ss_json *json, const char *key, json_t *value)
 {
-    if (json->failed) {
+    if (json->failed)
         json_decref(value);
-        return;
-    }
-    if (json_object_set_new(json->object, key, value) != 0)
+    else if (!put(json->object, key, value))
         json->failed = true;
 }
 
@@ -55,19 +75,12 @@ void ss_json_tristate(struct ss_json *json, const char *key, int value)
 
 json_t *ss_json_string(const char *text)
 {
-    size_t len = strlen(text);
-    json_t *value = json_stringn(text, len);
+    json_t *value = json_string(text);
     char *copy;
     if (value)
         return value;
-    copy = ss_strdup(text); /* not UTF-8, or out of memory: then so below */
-    if (!copy)
-        return NULL;
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)copy[i] >= 0x80)
-            copy[i] = '?';
-    }
-    value = json_string(copy);
+    copy = as_ascii(text); /* not UTF-8, or out of memory: then so below */
+    value = copy ? json_string(copy) : NULL;
     ss_free(copy);
     return value;
 }

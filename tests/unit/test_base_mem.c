@@ -48,6 +48,9 @@ static void fail_may_quote_the_old_text(void **state)
     assert_int_equal(ss_fail(SS_ERR_IO, "disk %d", 3), SS_ERR_IO);
     assert_int_equal(ss_fail(SS_ERR_IO, "a: %s", ss_error_text()), SS_ERR_IO);
     assert_string_equal(ss_error_text(), "a: disk 3");
+    assert_int_equal(ss_fail(SS_ERR_IO, "\x1b[2J%s\n\t", "\x7f\xc3\xa4"),
+                     SS_ERR_IO); /* nothing that steers a terminal */
+    assert_string_equal(ss_error_text(), "?[2J?\xc3\xa4\n\t");
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
     ss_error_set(longer);

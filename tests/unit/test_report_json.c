@@ -255,10 +255,14 @@ static void test_bytes_that_are_not_utf8(void **state)
     (void)state;
     report_case_fill(&c);
     ss_copy(c.node[0].name, sizeof c.node[0].name, "n\xff\"\x01");
+    ss_copy(c.run.versions[0].name, sizeof c.run.versions[0].name, "\xffx");
+    ss_copy(c.run.versions[0].value, sizeof c.run.versions[0].value, "1");
     json = render(&c, SS_RANKS_ALL);
     nodes = json_object_get(json_object_get(json, "run"), "nodes");
     assert_string_equal(json_string_value(json_array_get(nodes, 0)),
                         "n?\"\x01");
+    nodes = json_object_get(json_object_get(json, "run"), "versions");
+    assert_string_equal(json_string_value(json_object_get(nodes, "?x")), "1");
     json_decref(json);
 }
 
