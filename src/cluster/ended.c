@@ -65,6 +65,23 @@ static void accuse_gone(struct ss_trial *trial,
                 ss_trial_accuse(trial, rank, NULL);
 }
 
+static void accuse_cut_off(struct ss_trial *trial)
+{
+    for (int i = 0; i < trial->n_all; i++)
+        if (trial->all[i].down[0])
+            ss_trial_accuse(trial, trial->all[i].rank, &trial->all[i]);
+}
+
+static void say_cut_off(struct ss_trial *trial)
+{
+    struct ss_judgement *out = trial->out;
+    char who[128];
+    ss_trial_name(trial, who, sizeof(who));
+    (void)ss_format(out->sentence, sizeof(out->sentence),
+                    "%s cut off: port %s lost its link during the run", who,
+                    trial->first->down);
+}
+
 static void say_ended(struct ss_trial *trial)
 {
     struct ss_judgement *out = trial->out;
@@ -158,6 +175,11 @@ bool ss_trial_find_ended(struct ss_trial *trial)
     trial->out->lost = trial->blamed > 0;
     if (trial->blamed > 0) {
         say_ended(trial);
+        return true;
+    }
+    accuse_cut_off(trial);
+    if (trial->blamed > 0) {
+        say_cut_off(trial);
         return true;
     }
     if (trial->n_all > 0 && !all_told(trial))

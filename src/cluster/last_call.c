@@ -5,6 +5,7 @@
  * use the runtime: nothing that returns from it can be trusted by then.
  */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,16 +16,21 @@
 
 #define MARKER "last-call.tmp"
 #define OVER "last-call-over.tmp"
+#define ASKED "last-call-asked.tmp"
+#define ANSWER_MAX ((size_t)16 * 1024)
+#define ANSWER_LOGGED 40 /* lines */
 
-static void make(const char *folder, const char *name)
+/* False where the file was there, or could not be made. */
+static bool make(const char *folder, const char *name)
 {
     char path[4200];
     int fd;
     if (!ss_format(path, sizeof(path), "%s/%s", folder, name))
-        return;
-    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        return false;
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd >= 0)
         close(fd);
+    return fd >= 0;
 }
 
 static bool is_there(const char *folder, const char *name)
@@ -36,7 +42,7 @@ static bool is_there(const char *folder, const char *name)
 
 void ss_last_call_make(const char *folder)
 {
-    make(folder, MARKER);
+    (void)make(folder, MARKER);
 }
 
 bool ss_last_call_heard(const char *folder)
@@ -49,12 +55,45 @@ bool ss_last_call_over(const char *folder)
     return is_there(folder, OVER);
 }
 
+/* A line of the answer is a line of the words, and of the log. */
+static void add_answer(const char *folder, int rank, const char *text)
+{
+    char path[4200];
+    FILE *file = NULL;
+    if (ss_format(path, sizeof(path), "%s/last-%d.txt", folder, rank) &&
+        access(path, W_OK) == 0)
+        file = fopen(path, "ae");
+    for (int i = 0; *text; i++) {
+        int len = (int)strcspn(text, "\n");
+        if (file)
+            (void)fprintf(file, "library=%.*s\n", len, text);
+        if (i < ANSWER_LOGGED && len > 0)
+            ss_log(SS_LOG_ERROR, "cluster", "the library says: %.*s", len,
+                   text);
+        text += len + (text[len] == '\n');
+    }
+    if (file)
+        (void)fclose(file);
+}
+
+void ss_last_call_explain(const char *folder,
+                          const struct ss_watchdog_args *args)
+{
+    struct ss_buf text;
+    if (!args->explain || !make(folder, ASKED))
+        return;
+    ss_buf_init(&text, ANSWER_MAX);
+    args->explain(args->abort_arg, &text);
+    add_answer(folder, args->rt->rank, ss_buf_text(&text));
+    ss_buf_free(&text);
+}
+
 /* After the judgement nobody is asked any more, or heard: a stopped rank that
  * the launcher wakes to end it would speak too late, and look alive. */
 static void end_call(const char *folder)
 {
     char path[4200];
-    make(folder, OVER);
+    (void)make(folder, OVER);
     if (ss_format(path, sizeof(path), "%s/" MARKER, folder))
         (void)unlink(path);
 }

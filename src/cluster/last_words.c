@@ -20,7 +20,7 @@
 #include "base/units.h"
 #include "cluster/watchdog.h"
 
-#define FILE_MAX 4096
+#define FILE_MAX ((size_t)32 * 1024) /* words, and a library's answer */
 
 /* The fields of the file, once: key, where it lies, and its kind. */
 enum kind { TEXT, INT32, INT64 };
@@ -42,7 +42,7 @@ static const struct field {
     FIELD(INT64, collective), FIELD(INT64, nth),
     FIELD(TEXT, op_name),     FIELD(INT32, in_collective),
     FIELD(INT32, peer_first), FIELD(INT32, peer_count),
-    FIELD(TEXT, gone),
+    FIELD(TEXT, gone),        FIELD(TEXT, down),
 };
 
 static int64_t get_int(const struct field *field, const void *base)

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cluster/agree.h"
+#include "cluster/links.h"
 #include "cluster/siblings.h"
 
 #define EXIT_HANG 13
@@ -47,17 +48,13 @@ struct ss_watchdog {
     pthread_cond_t wake;
     atomic_int fired;
     struct ss_siblings *siblings;
+    char links[512]; /* up at the start */
     /* The watching thread's own: */
     int64_t term_at; /* SIGTERM was seen, 0: not yet */
     int64_t listened_at;
     bool spoken, asked;
     char gone[64]; /* siblings that had ended by then */
 };
-
-static int64_t get(_Atomic int64_t *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
 
 /* Sleeps for `ns`, or until ss_watchdog_stop. Lock held. */
 static void doze(struct ss_watchdog *dog, int64_t ns)
@@ -74,39 +71,8 @@ static void doze(struct ss_watchdog *dog, int64_t ns)
 static void pause_for(int64_t ns)
 {
     struct timespec left = {ns / SS_NS_PER_S, ns % SS_NS_PER_S};
-    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+    while (ns > 0 && nanosleep(&left, &left) != 0 && errno == EINTR)
         continue;
-}
-
-static void fill_words(struct ss_watchdog *dog, const char *why,
-                       const char *what, struct ss_last_words *out)
-{
-    struct ss_progress *at = &dog->progress;
-    *out = (struct ss_last_words){.rank = dog->args.rt->rank,
-                                  .point = get(&at->point),
-                                  .block = get(&at->block),
-                                  .step = get(&at->step),
-                                  .op = get(&at->op),
-                                  .last_op = get(&at->last_op),
-                                  .collective = get(&at->collective),
-                                  .nth = get(&at->nth)};
-    out->in_collective = out->collective >= 0;
-    (void)ss_copy(out->host, sizeof(out->host), dog->args.rt->host);
-    (void)ss_copy(out->run_id, sizeof(out->run_id),
-                  dog->args.run_id ? dog->args.run_id : "");
-    (void)ss_copy(out->why, sizeof(out->why), why);
-    (void)ss_copy(out->phase, sizeof(out->phase), what);
-    (void)ss_copy(out->gone, sizeof(out->gone), dog->gone);
-    int64_t op = out->in_collective ? out->collective : out->op;
-    if (op >= 0 && dog->args.op_name) {
-        char name[sizeof(out->op_name)] = "";
-        (void)ss_copy(
-            out->op_name, sizeof(out->op_name),
-            dog->args.op_name(dog->args.op_arg, op, name, sizeof(name)));
-    } else if (op >= 0) {
-        (void)ss_format(out->op_name, sizeof(out->op_name), "op %lld",
-                        (long long)op);
-    }
 }
 
 /* A copy of what the lock guards, so that nothing slow happens under it. */
@@ -121,7 +87,7 @@ static void snapshot(struct ss_watchdog *dog, char *what, size_t what_size,
 
 static void speak(struct ss_watchdog *dog, const char *why)
 {
-    char what[64], folder[4096];
+    char what[64], folder[4096], up[sizeof(dog->links)];
     struct ss_last_words words;
     if (dog->spoken && !dog->asked)
         return;
@@ -130,20 +96,17 @@ static void speak(struct ss_watchdog *dog, const char *why)
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
     if (dog->term_at == 0) /* later a launcher may have killed them */
         ss_siblings_gone(dog->siblings, dog->gone, sizeof(dog->gone));
-    fill_words(dog, why, what, &words);
+    ss_links_up("/sys", up, sizeof(up));
+    ss_last_words_fill(&dog->args, &dog->progress, &words);
+    (void)ss_copy(words.why, sizeof(words.why), why);
+    (void)ss_copy(words.phase, sizeof(words.phase), what);
+    (void)ss_copy(words.gone, sizeof(words.gone), dog->gone);
+    ss_links_lost(dog->links, up, words.down, sizeof(words.down));
     pthread_mutex_lock(&dog->lock);
     words.peer_first = dog->peer_first;
     words.peer_count = dog->peer_count;
     pthread_mutex_unlock(&dog->lock);
-    const char *at = words.op_name[0] ? words.op_name : words.phase;
-    bool gave_up = !dog->asked && strcmp(why, WHY_TERM) != 0;
-    ss_log(gave_up ? SS_LOG_ERROR : SS_LOG_DEBUG, "cluster",
-           "last words of rank %d on %s: %s in %s, %s %s, call %lld, point "
-           "%lld block %lld step %lld",
-           words.rank, words.host, why, what,
-           words.in_collective ? "waiting in" : "computing", at,
-           (long long)words.nth, (long long)words.point, (long long)words.block,
-           (long long)words.step);
+    ss_last_words_log(&words, !dog->asked && strcmp(why, WHY_TERM) != 0);
     if (folder[0] && ss_last_words_write(folder, &words) != SS_OK)
         ss_log(SS_LOG_ERROR, "cluster", "%s", ss_error_text());
 }
@@ -153,8 +116,10 @@ static void ask_others(struct ss_watchdog *dog)
 {
     char what[64], folder[4096];
     snapshot(dog, what, sizeof(what), folder, sizeof(folder));
-    if (folder[0])
-        ss_last_call_make(folder);
+    if (!folder[0])
+        return;
+    ss_last_call_make(folder);
+    ss_last_call_explain(folder, &dog->args);
 }
 
 /* Another rank gave up: say where this one is, for it may be the reason. Only
@@ -206,10 +171,11 @@ static void expire(struct ss_watchdog *dog, const char *why)
     dog->resorting = error == 0;
     pthread_mutex_unlock(&dog->lock);
     speak(dog, why);
+    int64_t began = ss_clock_ns();
     ask_others(dog);
     if (dog->args.abort_engine)
         dog->args.abort_engine(dog->args.abort_arg);
-    pause_for(GATHER_NS);
+    pause_for(began + GATHER_NS - ss_clock_ns());
     if (!judge_if_lowest(dog))
         pause_for(OTHERS_NS);
     dog->args.rt->ops->abort(dog->args.rt, EXIT_HANG);
@@ -314,6 +280,7 @@ enum ss_status ss_watchdog_start(const struct ss_watchdog_args *args,
         ss_free(dog);
         return SS_ERR_NO_MEMORY;
     }
+    ss_links_up("/sys", dog->links, sizeof(dog->links));
     expect(dog, false, args->idle_ns, "start");
     init_sync(dog);
     int error = start_thread(dog);

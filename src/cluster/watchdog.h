@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/str.h"
 #include "cluster/rt.h"
 #include "cluster/topology.h"
 
@@ -35,6 +36,9 @@ struct ss_watchdog_args {
     /** Aborts the engine's communicators; may be NULL. Any thread. */
     void (*abort_engine)(void *arg);
     void *abort_arg;
+    /** What the communication library knows of a hang, as text: asked of one
+     * rank, once its last words are written. Takes at most 2 s; may be NULL. */
+    void (*explain)(void *abort_arg, struct ss_buf *out);
     /** Deadline of whatever happens while disarmed, from the last disarm; 0:
      * none. A rank whose peers are gone waits there too. */
     int64_t idle_ns;
@@ -89,7 +93,13 @@ struct ss_last_words {
     int in_collective;          /**< 0: computing */
     int peer_first, peer_count; /**< ranks that share the wait; 0: all */
     char gone[64]; /**< ranks of its host whose process had ended: "2,5-7" */
+    char down[64]; /**< ports of its host that lost their link: "eth0" */
 };
+/** What `at` tells; why, phase, peers, gone and down are the caller's. */
+void ss_last_words_fill(const struct ss_watchdog_args *args,
+                        struct ss_progress *at, struct ss_last_words *out);
+/** One line: an error of a rank that gave up, else for debugging. */
+void ss_last_words_log(const struct ss_last_words *words, bool gave_up);
 enum ss_status ss_last_words_write(const char *folder,
                                    const struct ss_last_words *words);
 /** Reads all of a folder: *out owned, [*n]. None: SS_OK and *n = 0. */
@@ -113,7 +123,8 @@ struct ss_judgement {
     char sentence[512];
 };
 /**
- * Pure: who is to blame? Ranks whose process was seen to have ended are lost.
+ * Pure: who is to blame? Ranks whose process was seen to have ended are lost;
+ * ranks of hosts that lost a network link are cut off.
  * Where all were told to stop, nodes without any words are; where a launcher
  * did that by itself, ranks without. Else, of those that gave up: their peers
  * without a file are lost; else those computing while a majority waits in a
@@ -130,6 +141,10 @@ bool ss_last_words_asked(const struct ss_last_words *words);
 /** Asks all ranks that stand still for their words. */
 void ss_last_call_make(const char *folder);
 bool ss_last_call_heard(const char *folder);
+/** The first rank that comes here asks the library (see explain) and adds what
+ * it says to its last words, lines "library=...", and to the log. */
+void ss_last_call_explain(const char *folder,
+                          const struct ss_watchdog_args *args);
 /** Judged: words that come now are not written. */
 bool ss_last_call_over(const char *folder);
 /** Reads the words; the lowest rank that gave up judges and says so. True when

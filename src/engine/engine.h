@@ -120,6 +120,9 @@ struct ss_engine_ops {
     void (*disconnect)(struct ss_engine *);
     /** From any thread: makes pending communication return. May be NULL. */
     void (*abort)(struct ss_engine *);
+    /** From any thread, when ranks hang: what the library under the engine
+     * knows of it, as text; takes at most 2 s. May be NULL. */
+    void (*explain)(struct ss_engine *, struct ss_buf *out);
     void (*close)(struct ss_engine *);
 };
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/coll_nccl_ras.h"
 #include "engine/cuda.h"
 #include "engine/exec.h"
 
@@ -220,6 +221,13 @@ static void cuda_abort(struct ss_engine *engine)
     pthread_mutex_unlock(&self->nccl_lock);
 }
 
+/* Less than 2 s. */
+static void cuda_explain(struct ss_engine *engine, struct ss_buf *out)
+{
+    (void)engine;
+    ss_nccl_ras_ask(environ, 1800 * SS_NS_PER_MS, out);
+}
+
 static bool type_is_done(enum ss_dtype dtype)
 {
     return dtype == SS_DT_F32 || dtype == SS_DT_F64 || dtype == SS_DT_BF16 ||
@@ -367,5 +375,6 @@ const struct ss_engine_ops ss_engine_cuda = {
     .unload = cuda_unload,
     .disconnect = cuda_disconnect,
     .abort = cuda_abort,
+    .explain = cuda_explain,
     .close = cuda_close,
 };

@@ -49,6 +49,14 @@ static void abort_engine(void *arg)
         context->engine->ops->abort(context->engine);
 }
 
+static void explain(void *arg, struct ss_buf *out)
+{
+    struct ss_context *context = arg;
+
+    if (context->engine && context->engine->ops->explain)
+        context->engine->ops->explain(context->engine, out);
+}
+
 /** An empty folder must not stand in the way of the next try. */
 static enum ss_status create_folder(struct ss_context *context)
 {
@@ -97,6 +105,7 @@ static enum ss_status begin_output_all(struct ss_context *context)
         .op_arg = context,
         .abort_engine = abort_engine,
         .abort_arg = context,
+        .explain = explain,
         .idle_ns = idle_deadline(context->config),
     };
     SS_TRY(

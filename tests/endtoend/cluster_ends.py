@@ -96,9 +96,10 @@ class End:
 
     def cut_link(self):
         self.vcluster("cut", self.pick(2))
+        self.culprit = self.suspect
 
     def cut_link_of_rank_0(self):
-        self.suspect = 0
+        self.culprit = self.suspect = 0
         self.vcluster("cut", "n1")
 
     def killed_rank(self):

@@ -2,6 +2,7 @@
 include(${CMAKE_CURRENT_SOURCE_DIR}/support/fuzz.cmake)
 ss_fuzz_test(fuzz_nccl_log CORPUS nccl_log USES engine)
 ss_unit_test(test_engine_list USES engine)
+ss_unit_test(test_nccl_ras USES engine)
 ss_unit_test(test_engine_null USES engine LIBS m
     SOURCES unit/test_engine_null.c support/engine_rig.c)
 ss_unit_test(test_null_cost USES engine LIBS m

@@ -322,6 +322,27 @@ static void silence_under_an_order(void **state)
 }
 
 /* Nobody asked for the end, as the one who watched the launcher says. */
+static void a_host_that_is_cut_off(void **state)
+{
+    (void)state;
+    struct ss_last_words words[] = {waiting(0, 4, 1), waiting(1, 4, 1),
+                                    waiting(2, 4, 1)};
+    (void)ss_copy(words[1].down, sizeof(words[1].down), "eth0,mlx5_0/1");
+    expect(words, 3, 3,
+           "rank 1 on n1 is cut off: port eth0,mlx5_0/1 lost its link during "
+           "the run",
+           1);
+    assert_false(judge(words, 3, 3).lost); /* it is there, and hangs */
+    /* told to stop by a launcher that lost sight of it */
+    for (int i = 0; i < 3; i++)
+        (void)ss_copy(words[i].why, sizeof(words[i].why), "SIGTERM");
+    expect(words, 3, 3,
+           "rank 1 on n1 is cut off: port eth0,mlx5_0/1 lost its link during "
+           "the run",
+           1);
+    assert_false(judge(words, 3, 3).stopped);
+}
+
 static void a_launcher_that_ended(void **state)
 {
     (void)state;
@@ -403,6 +424,7 @@ int main(void)
         cmocka_unit_test(many_lost),
         cmocka_unit_test(a_process_that_ended),
         cmocka_unit_test(silence_under_an_order),
+        cmocka_unit_test(a_host_that_is_cut_off),
         cmocka_unit_test(a_launcher_that_ended),
     };
     return cmocka_run_group_tests_name("last_words", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -76,6 +77,12 @@ static void note_abort(void *arg)
     *(int *)arg = 1;
 }
 
+static void tell(void *arg, struct ss_buf *out)
+{
+    (void)arg;
+    ss_buf_printf(out, "Rank 1 is missing:\nask=it\n");
+}
+
 /* Rank 1 never comes. Rank 0's dog speaks, judges and ends the world; both
  * ranks get away with an error. */
 static enum ss_status hang(struct ss_rt *rt, void *arg)
@@ -88,7 +95,8 @@ static enum ss_status hang(struct ss_rt *rt, void *arg)
                                     .op_name = name_op,
                                     .op_arg = (void *)(uintptr_t) "reduce",
                                     .abort_engine = note_abort,
-                                    .abort_arg = &aborted[rt->rank]};
+                                    .abort_arg = &aborted[rt->rank],
+                                    .explain = tell};
     SS_TRY(ss_watchdog_start(&args, &dog));
     if (rt->rank == 0) {
         struct ss_progress *at = ss_watchdog_progress(dog);
@@ -102,6 +110,22 @@ static enum ss_status hang(struct ss_rt *rt, void *arg)
     aborted[2 + rt->rank] = ss_watchdog_fired(dog);
     ss_watchdog_stop(dog);
     return status;
+}
+
+/* Lines of rank 0's last words that are this text. */
+static int count_lines(const char *text)
+{
+    char path[128], line[256];
+    int n = 0;
+    (void)ss_format(path, sizeof(path), "%s/last-0.txt", folder);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        line[strcspn(line, "\n")] = '\0';
+        n += strcmp(line, text) == 0;
+    }
+    (void)fclose(file);
+    return n;
 }
 
 static void ends_a_world_of_threads(void **state)
@@ -122,6 +146,8 @@ static void ends_a_world_of_threads(void **state)
     assert_string_equal(words[0].why, "deadline");
     assert_int_equal(words[0].nth, 3);
     ss_free(words);
+    assert_int_equal(count_lines("library=Rank 1 is missing:"), 1);
+    assert_int_equal(count_lines("library=ask=it"), 1);
     assert_int_equal(ss_mem_live(), 0);
 }
 
