@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash disable=SC2154,SC2086
+# shellcheck shell=bash disable=SC2154,SC2086,SC2034
 # Runs a launcher in a session of its own, ends it in order, and finds the exit
 # code. Sourced by stepscale-mpirun and the batch file, which set:
 #   program    stepscale
@@ -111,10 +111,27 @@ on_signal() {
     [ -z "$pid" ] || tell
 }
 
+# The files of the job; `validate` writes one of its probe before the other.
+outs() {
+    [ "${command:-run}" != validate ] || echo "${out%.h5}-probe.h5"
+    echo "$out"
+}
+
+has_any() { # has_any SUFFIX: of the files, or their part folders
+    local file
+    while IFS= read -r file; do
+        [ ! -e "$file$1" ] || return 0
+    done < <(outs)
+    return 1
+}
+
 # A rank gave up (not one that was told to stop, or asked by another).
 has_words() {
+    local file
     [ -n "$out" ] || return 1
-    grep -slE '^why=' "$out".part/last-*.txt 2>/dev/null |
+    while IFS= read -r file; do
+        grep -slE '^why=' "$file".part/last-*.txt
+    done < <(outs) |
         xargs -r -d '\n' grep -LE '^why=(asked|SIGTERM)' 2>/dev/null | grep -q .
 }
 
@@ -135,8 +152,8 @@ since() { # since START LIMIT: START is known, and so long ago
 # A run writes its part folder when it has started; with --resume it is there.
 note_late_start() {
     if [ $late = 0 ] && [ "$start_limit" -gt 0 ] && [ $stale = 0 ] &&
-        [ "$resume" = 0 ] && [ -n "$out" ] && [ ! -e "$out" ] &&
-        [ ! -e "$out.part" ] && since "$began_at" "$start_limit"; then
+        [ "$resume" = 0 ] && [ -n "$out" ] && ! has_any '' &&
+        ! has_any .part && since "$began_at" "$start_limit"; then
         late=1
         echo "stepscale: nothing has started in $start_limit s: ${line[0]}" \
             "waits for a rank or a host that does not come; see whether all" \
@@ -193,7 +210,7 @@ final_code() { # final_code LAUNCHER-CODE
         elif [ -n "$asked_at" ] && [ -d "$out.part" ]; then
             stored_code "$out.part"
             return
-        elif [ ! -d "$out.part" ] && [ $code -le 128 ]; then
+        elif ! has_any .part && [ $code -le 128 ]; then
             echo "stepscale: nothing was measured: ${line[0]} ended with $code" \
                 "before the first point; what it says stands above" >&2
             [ -z "$asked_at" ] || return 11
@@ -211,7 +228,7 @@ supervise() {
     local code nap
     stale=0
     if [ "${resume:-0}" = 0 ] && [ -n "$out" ] &&
-        { [ -e "$out" ] || [ -e "$out.part" ]; }; then
+        { has_any '' || has_any .part; }; then
         stale=1 # of an earlier run: the run will refuse it
     fi
     began_at=$SECONDS
@@ -233,4 +250,35 @@ supervise() {
     # what it left behind, on this host
     pkill -KILL -s "$pid" 2>/dev/null
     final_code "$code"
+}
+
+# --- a batch job -------------------------------------------------------------
+
+# What both batch files do once they have found this file: `program` and
+# `launch`, its folder, are theirs.
+run_batch() { # run_batch COMMAND ARGUMENT...
+    local command=$1
+    shift
+    arguments=("$@")
+    find_out
+    if [ -z "$out" ]; then
+        out=$PWD/stepscale-${SLURM_JOB_ID:-$$}.h5
+        arguments+=(--out "$out")
+    fi
+    read_defaults "${STEPSCALE_DEFAULTS:-$launch/defaults.env}" || return 2
+    printf 'variables: %s\n' "${said[*]}" >&2
+
+    # Slurm's default mix of two kinds of fences has let ranks out of MPI_Init
+    # while others were still in it: their first messages crashed Open MPI (2 of
+    # 34 starts on a crowded machine with Slurm 22.05; none of 93 with trees).
+    export SLURM_PMIX_FENCE=${SLURM_PMIX_FENCE:-tree}
+
+    # PMIx gives every task its rank; without --kill-on-bad-exit tasks that lost
+    # a peer would wait for the end of the allocation. Slurm's binding of a task
+    # to one core would starve NCCL's threads: bind-device knows the GPU's cores.
+    kind=srun line=(srun "--mpi=${STEPSCALE_PMI:-pmix}" --kill-on-bad-exit=1)
+    [ -n "${SLURM_CPU_BIND:-}" ] || line+=(--cpu-bind=none)
+    line+=("$launch/bind-device" "$program" "$command" "${arguments[@]}")
+    set_start_limit "${SLURM_NNODES:-1}"
+    supervise
 }

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "base/units.h"
+#include "commands/check.h"
 #include "commands/cli.h"
 #include "commands/commands.h"
 #include "health/local.h"
@@ -33,16 +34,22 @@ static void print_summary(const struct ss_local *local, enum ss_level worst)
     putchar('\n');
 }
 
-static int check_local(void)
+enum ss_status ss_check_this_node(struct ss_local *out)
 {
     struct ss_local_places places;
-    struct ss_local local;
     const char *sys = getenv("STEPSCALE_SYS");
 
     ss_local_places(&places);
     if (sys && *sys)
         places.sys = sys;
-    enum ss_status status = ss_local_check(&places, &local);
+    return ss_local_check(&places, out);
+}
+
+static int check_local(void)
+{
+    struct ss_local local;
+    enum ss_status status = ss_check_this_node(&local);
+
     if (status != SS_OK) {
         ss_cli_complain(ss_error_text());
         return ss_status_exit_code(status);

@@ -27,6 +27,7 @@ const struct ss_command *ss_command_find(const char *name);
 
 int ss_command_run(int argc, char **argv);
 int ss_command_probe(int argc, char **argv);
+int ss_command_validate(int argc, char **argv);
 int ss_command_check(int argc, char **argv);
 int ss_command_plan(int argc, char **argv);
 int ss_command_report(int argc, char **argv);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `run` and `probe` share: all ranks come here, parse and agree, work,
- * and rank 0 speaks. The report is printed, the file renamed and stdout flushed
- * before the last barrier; after it only rank 0 returns the verdict's code (a
- * rank that returns non-zero early makes mpirun kill rank 0 in mid-report).
- * Must not know what the work is.
+ * What `run`, `probe` and `validate` share: all ranks come here, parse and
+ * agree, work, and rank 0 speaks. The report is printed, the file renamed and
+ * stdout flushed before the last barrier; after it only rank 0 returns the
+ * verdict's code (a rank that returns non-zero early makes mpirun kill rank 0
+ * in mid-report). Must not know what the work is.
  */
 #include "commands/job.h"
 
@@ -19,6 +19,7 @@
 #include "base/units.h"
 #include "cluster/agree.h"
 #include "commands/commands.h"
+#include "health/record.h"
 #include "store/store.h"
 
 void ss_job_announce(const char *text)
@@ -32,6 +33,8 @@ struct job {
     int argc;
     char **argv;
     struct ss_start_guard *guard;
+    int code[SS_JOB_STAGES]; /* rank 0: of each stage that ran */
+    int done;                /* stages that ran, the last one perhaps in part */
 };
 
 /** "all", "none" or a list: does this rank log at the asked level? */
@@ -49,86 +52,6 @@ static bool rank_logs(const char *list, int rank)
         if (strcmp(word, own) == 0)
             return true;
     return false;
-}
-
-/** Merging may take long on a slow disk; a stopped job has a second. On a disk
- * that just failed the finished parts are safer as they are. */
-static bool may_merge(const struct ss_run_outcome *outcome)
-{
-    if (outcome->end == SS_ERR_IO)
-        return false;
-    return outcome->end != SS_ERR_STOPPED ||
-           ss_merge_forecast_ns(outcome->out) < SS_NS_PER_S / 2;
-}
-
-static enum ss_status merge(const struct ss_run_outcome *outcome,
-                            const struct ss_verdict *verdict)
-{
-    struct ss_run_end end = {.verdict_code = verdict->exit_code};
-    struct ss_buf json;
-    enum ss_status status;
-
-    ss_copy(end.reason, sizeof(end.reason), outcome->end_reason);
-    ss_buf_init(&json, 1 << 20);
-    status = ss_report_verdict_json(verdict, &json);
-    if (status == SS_OK) {
-        const char *input = outcome->out;
-        end.verdict_json = ss_buf_text(&json);
-        status = ss_merge(outcome->out, &input, 1, &end);
-    }
-    ss_buf_free(&json);
-    return status;
-}
-
-/**
- * The verdict speaks first where it found a fault or a hang; then what kept the
- * report or the sweep from its end. A stop on request is in the verdict.
- */
-static int exit_code(int verdict, enum ss_status report, enum ss_status end)
-{
-    if (verdict == ss_status_exit_code(SS_ERR_VERIFY) ||
-        verdict == ss_status_exit_code(SS_ERR_TIMEOUT))
-        return verdict;
-    if (report != SS_OK)
-        return ss_status_exit_code(report);
-    if (end != SS_OK && end != SS_ERR_STOPPED)
-        return ss_status_exit_code(end);
-    return verdict;
-}
-
-/** Rank 0, after the last point: report, file, code. */
-static int finish(const struct job *job, const struct ss_job_todo *todo,
-                  const struct ss_rules *rules,
-                  const struct ss_run_outcome *outcome)
-{
-    const struct ss_cli *cli = todo->cli;
-    const struct ss_config *config = todo->config;
-    struct ss_story *story = NULL;
-    enum ss_status status = ss_story_open_run(outcome, rules, &story);
-    int code;
-
-    if (status != SS_OK) {
-        ss_cli_complain(ss_error_text());
-        return ss_status_exit_code(status);
-    }
-    const struct ss_verdict *verdict = &ss_story_result(story)->verdict;
-    code = verdict->exit_code;
-    if (config->out_format != SS_OUT_NONE || cli->format_given)
-        status = ss_story_print(story, ss_cli_format(cli, config), cli->ranks);
-    if (status == SS_OK && job->kind->after)
-        status = job->kind->after(cli, ss_story_result(story));
-    if (status != SS_OK)
-        ss_cli_complain(ss_error_text());
-    /* nobody may be there to read a report; the file is wanted all the same */
-    enum ss_status merged =
-        may_merge(outcome) ? merge(outcome, verdict) : SS_OK;
-    if (merged != SS_OK)
-        ss_cli_complain(ss_error_text());
-    fprintf(stderr, "result: %s%s\n", outcome->out,
-            may_merge(outcome) && merged == SS_OK ? "" : ".part");
-    status = status == SS_OK ? merged : status;
-    ss_story_close(story);
-    return exit_code(code, status, outcome->end);
 }
 
 /** The command line as typed, for the file. */
@@ -229,16 +152,125 @@ static enum ss_status read_rules_all(struct ss_rt *rt,
                         rt->rank == 0 ? ss_story_rules(config, rules) : SS_OK);
 }
 
-static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
-                              int *code)
+/** Which of two stages' codes is the job's. */
+static int worse(int a, int b)
+{
+    static const int order[] = {0, 11, 2, 12, 10, 13};
+    size_t at[2] = {0, 0};
+
+    for (size_t i = 0; i < SS_COUNT_OF(order); i++) {
+        at[0] = order[i] == a ? i : at[0];
+        at[1] = order[i] == b ? i : at[1];
+    }
+    return at[0] > at[1] ? a : b;
+}
+
+/** The next stage starts anew, and under a deadline too. */
+static enum ss_status guard_stage(struct job *job, struct ss_job_todo *todo)
+{
+    int64_t limit = todo->config->deadline_start;
+
+    if (todo->guard)
+        ss_start_guard_limit(job->guard, limit);
+    else
+        SS_TRY(ss_start_guard_start(environ, limit, &job->guard));
+    todo->guard = job->guard;
+    return SS_OK;
+}
+
+/** One stage: work, report, file; *more: there may be another after it. */
+static enum ss_status run_stage_all(struct job *job, struct ss_rt *rt,
+                                    const struct ss_job_stage *stage,
+                                    struct ss_job_todo *todo,
+                                    const struct ss_rules *rules, bool *more)
+{
+    static struct ss_config config; /* large, and one at a time */
+    const struct ss_config *whole = todo->config;
+    struct ss_run_outcome outcome = {0};
+    int code = 0;
+
+    config = *whole;
+    if (stage->adapt)
+        stage->adapt(&config);
+    SS_TRY(ss_agree_all(rt, guard_stage(job, todo)));
+    todo->config = &config;
+    enum ss_status status = stage->work(rt, todo, &outcome);
+    if (status == SS_OK && rt->rank == 0 && todo->cli->dry_run)
+        fputs(ss_buf_text(&outcome.forecast), stdout);
+    else if (status == SS_OK && rt->rank == 0 && outcome.out[0])
+        code = ss_job_finish(stage, todo, rules, &outcome);
+    if (outcome.end == SS_ERR_TRANSPORT || outcome.end == SS_ERR_TIMEOUT)
+        status = outcome.end;
+    if (status != SS_OK && code == 0)
+        code = ss_status_exit_code(status);
+    *more = status == SS_OK && outcome.end == SS_OK;
+    ss_run_outcome_free(&outcome);
+    todo->config = whole;
+    job->code[stage - job->kind->stage] = code;
+    ss_start_guard_free(job->guard);
+    todo->guard = job->guard = NULL;
+    return status;
+}
+
+static const char *word_of(int code)
+{
+    return code == 0    ? "pass"
+           : code == 10 ? "fail"
+           : code == 11 ? "inconclusive"
+           : code == 13 ? "hang or lost rank"
+                        : "could not run";
+}
+
+static int worst_code(const struct job *job)
+{
+    int code = 0;
+
+    for (int i = 0; i < job->done; i++)
+        code = worse(code, job->code[i]);
+    return code;
+}
+
+/** One verdict of several stages; rank 0, after their reports. */
+static void sum_up(const struct job *job, const struct ss_job_todo *todo)
+{
+    const struct ss_cli *cli = todo->cli;
+    bool is_text = ss_cli_format(cli, todo->config) == SS_FORMAT_TEXT;
+    FILE *file = is_text ? stdout : stderr;
+
+    fprintf(file, "\n%s: %s (", job->kind->name, word_of(worst_code(job)));
+    for (int i = 0; i < job->kind->n_stages; i++)
+        fprintf(file, "%s%s: %s", i ? "; " : "", job->kind->stage[i].name,
+                i < job->done ? word_of(job->code[i]) : "not begun");
+    fprintf(file, "), run %s\n", todo->run_id);
+}
+
+/** One name for all that the stages leave. */
+static enum ss_status share_name_all(struct ss_rt *rt, struct ss_config *config,
+                                     struct ss_job_todo *todo)
+{
+    if (rt->rank == 0) {
+        ss_record_run_id(NULL, todo->run_id);
+        ss_out_choose(config->out_file, todo->run_id, todo->out,
+                      sizeof(todo->out));
+    }
+    SS_TRY(ss_bcast_all(rt, todo->out, sizeof(todo->out), 0));
+    if (!ss_copy(config->out_file, sizeof(config->out_file), todo->out))
+        return ss_fail(SS_ERR_CONFIG,
+                       "the name of the result file is too "
+                       "long: %s",
+                       todo->out);
+    return SS_OK;
+}
+
+static enum ss_status run_all(struct job *job, struct ss_rt *rt)
 {
     static struct ss_cli cli; /* large, and one per process */
     static struct ss_config config;
     static struct ss_rules rules;
-    struct ss_run_outcome outcome = {0};
     struct ss_run_data before = {0};
     struct ss_buf words;
     enum ss_status status;
+    bool more = true;
 
     ss_buf_init(&words, 1 << 16);
     join_words(job, &words);
@@ -246,18 +278,21 @@ static enum ss_status run_all(const struct job *job, struct ss_rt *rt,
     if (cli.help)
         goto out;
     SS_TRY_GOTO(read_rules_all(rt, &config, &rules), status, out);
-    struct ss_job_todo todo = {&cli, &config, ss_buf_text(&words), &before,
-                               job->guard};
-    ss_start_guard_limit(job->guard, config.deadline_start);
+    struct ss_job_todo todo = {.cli = &cli,
+                               .config = &config,
+                               .command_line = ss_buf_text(&words),
+                               .before = &before,
+                               .guard = job->guard};
+    if (job->kind->n_stages > 1)
+        SS_TRY_GOTO(share_name_all(rt, &config, &todo), status, out);
     ss_stop_install();
-    status = job->kind->work(rt, &todo, &outcome);
-    if (status == SS_OK && rt->rank == 0 && cli.dry_run)
-        fputs(ss_buf_text(&outcome.forecast), stdout);
-    else if (status == SS_OK && rt->rank == 0)
-        *code = finish(job, &todo, &rules, &outcome);
-    if (outcome.end == SS_ERR_TRANSPORT || outcome.end == SS_ERR_TIMEOUT)
-        status = outcome.end;
-    ss_run_outcome_free(&outcome);
+    for (int i = 0; i < job->kind->n_stages && more; i++) {
+        status =
+            run_stage_all(job, rt, &job->kind->stage[i], &todo, &rules, &more);
+        job->done = i + 1;
+    }
+    if (rt->rank == 0 && job->kind->n_stages > 1 && !cli.dry_run)
+        sum_up(job, &todo);
 out:
     ss_run_data_free(&before);
     ss_buf_free(&words);
@@ -284,11 +319,11 @@ static int64_t start_limit(const struct job *job)
 
 int ss_job(const struct ss_job_kind *kind, int argc, char **argv)
 {
-    struct job job = {kind, argc, argv, NULL};
+    struct job job = {.kind = kind, .argc = argc, .argv = argv};
     struct ss_rt *rt = NULL;
     enum ss_status status =
         ss_start_guard_start(environ, start_limit(&job), &job.guard);
-    int code = 0, rank;
+    int code, rank;
 
     /* a reader of our output that went away, and a launcher's daemon, is an
      * error of the write that it fails, not the end of the job */
@@ -303,8 +338,9 @@ int ss_job(const struct ss_job_kind *kind, int argc, char **argv)
     }
     rank = rt->rank;
     ss_start_guard_enter(job.guard, "the start of the job");
-    status = run_all(&job, rt, &code);
+    status = run_all(&job, rt);
     ss_start_guard_free(job.guard);
+    code = worst_code(&job);
     if (status != SS_OK && rank == 0) {
         ss_cli_complain(ss_error_text());
         if (code == 0)

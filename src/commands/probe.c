@@ -15,8 +15,8 @@
 
 extern char **environ;
 
-static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
-                           struct ss_run_outcome *outcome)
+enum ss_status ss_probe_work(struct ss_rt *rt, const struct ss_job_todo *todo,
+                             struct ss_run_outcome *outcome)
 {
     const char *sys = getenv("STEPSCALE_SYS"); /* tests plant trees */
     struct ss_probe_args args = {
@@ -29,6 +29,7 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .announce = todo->cli->dry_run ? NULL : ss_job_announce,
         .net_root = sys && *sys ? sys : "/sys",
         .guard = todo->guard,
+        .run_id = todo->run_id,
     };
     struct ss_probe_outcome probe;
 
@@ -42,8 +43,8 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
     return status;
 }
 
-static enum ss_status after(const struct ss_cli *cli,
-                            const struct ss_result *result)
+enum ss_status ss_probe_after(const struct ss_cli *cli,
+                              const struct ss_result *result)
 {
     return cli->exclude_file ? ss_exclude_write(cli->exclude_file, result)
                              : SS_OK;
@@ -51,12 +52,14 @@ static enum ss_status after(const struct ss_cli *cli,
 
 int ss_command_probe(int argc, char **argv)
 {
+    static const struct ss_job_stage stage = {
+        .name = "probe", .work = ss_probe_work, .after = ss_probe_after};
     static const struct ss_job_kind kind = {
         .name = "probe",
         .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_EXCLUDE |
                    SS_CLI_BUDGET,
-        .work = work,
-        .after = after,
+        .stage = &stage,
+        .n_stages = 1,
     };
 
     return ss_job(&kind, argc, argv);

@@ -8,7 +8,7 @@
 
 extern char **environ;
 
-static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
+enum ss_status ss_run_work(struct ss_rt *rt, const struct ss_job_todo *todo,
                            struct ss_run_outcome *outcome)
 {
     struct ss_run_args args = {
@@ -22,6 +22,7 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
         .announce = todo->cli->dry_run ? NULL : ss_job_announce,
         .net_root = "/sys",
         .guard = todo->guard,
+        .run_id = todo->run_id,
         .resume = todo->cli->resume,
         .before = todo->before,
     };
@@ -31,11 +32,14 @@ static enum ss_status work(struct ss_rt *rt, const struct ss_job_todo *todo,
 
 int ss_command_run(int argc, char **argv)
 {
+    static const struct ss_job_stage stage = {.name = "run",
+                                              .work = ss_run_work};
     static const struct ss_job_kind kind = {
         .name = "run",
         .options = SS_CLI_CONFIG | SS_CLI_RUN | SS_CLI_REPORT | SS_CLI_RESUME |
                    SS_CLI_STEP | SS_CLI_SIZES | SS_CLI_BUDGET | SS_CLI_ENGINE,
-        .work = work,
+        .stage = &stage,
+        .n_stages = 1,
     };
 
     return ss_job(&kind, argc, argv);

@@ -33,6 +33,15 @@ static const struct ss_command commands[] = {
                 "--exclude-file bad",
      .more = LISTED,
      .run = ss_command_probe},
+    {.name = "validate",
+     .operands = SETTINGS,
+     .words = "check each node, a short probe, then run: one verdict",
+     .example = "mpirun -np 64 --map-by node stepscale validate --budget 10min",
+     .more =
+         "The probe gets a quarter of the budget, and the file OUT-probe.h5 "
+         "beside run's OUT.h5, under the same run id. The worst of the "
+         "three verdicts is the exit code. " LISTED,
+     .run = ss_command_validate},
     {.name = "check",
      .operands = NULL,
      .words = "this node alone: ports, lanes, GPUs, limits",
@@ -97,8 +106,8 @@ void ss_print_help(void)
     printf("How well do training steps scale on this cluster, where does the "
            "lost time go,\nwhich node is at fault?\n\nCommands:\n");
     for (const struct ss_command *c = commands; c->name; c++)
-        printf("  %-7s %s\n", c->name, c->words);
-    printf("  help    the same as COMMAND --help\n\nExamples:\n");
+        printf("  %-8s %s\n", c->name, c->words);
+    printf("  help     the same as COMMAND --help\n\nExamples:\n");
     for (const struct ss_command *c = commands; c->name; c++)
         printf("  %s\n", c->example);
     printf("\n`stepscale COMMAND --help` lists a command's options, `stepscale "

@@ -140,10 +140,14 @@ enum ss_status ss_record_program_all(struct ss_rt *rt, uint64_t config_hash)
     return ss_agree_word_all(rt, config_hash, "configuration");
 }
 
-void ss_record_run_id(char out[40])
+void ss_record_run_id(const char *given, char out[40])
 {
     uuid_t id;
 
+    if (given && *given) {
+        (void)ss_copy(out, 40, given);
+        return;
+    }
     uuid_generate_random(id);
     uuid_unparse_lower(id, out);
 }

@@ -15,7 +15,7 @@ enum ss_status ss_record_places(const struct ss_topology *topology,
 enum ss_status ss_record_variables_all(struct ss_rt *world,
                                        char *const *environment,
                                        struct ss_run_data *run);
-/** A new random id. */
-void ss_record_run_id(char out[40]);
+/** The id that was given, or a new random one. */
+void ss_record_run_id(const char *given, char out[40]);
 
 #endif

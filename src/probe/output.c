@@ -76,7 +76,7 @@ static enum ss_status fill_run(struct ss_probe *probe)
     ss_format(run->transports, sizeof(run->transports), "%s%s%s%s", mpi,
               probe->n_lanes > 1 ? "; UCX beside it" : "",
               probe->lane_note[0] ? "; " : "", probe->lane_note);
-    ss_record_run_id(run->run_id);
+    ss_record_run_id(probe->args->run_id, run->run_id);
     SS_TRY(fill_texts(probe));
     SS_TRY(ss_record_places(&probe->topology, NULL, run));
     return ss_versions_collect(mpi, &run->versions, &run->n_versions);

@@ -20,6 +20,7 @@ struct ss_probe_args {
     enum ss_log_level log_level;
     void (*announce)(const char *text); /**< rank 0; may be NULL */
     const char *net_root;               /**< "/sys" */
+    const char *run_id;                 /**< as in struct ss_run_args */
     struct ss_start_guard *guard;       /**< as in struct ss_run_args */
 };
 

@@ -105,7 +105,7 @@ enum ss_status ss_provenance_all(struct ss_context *context)
     if (status == SS_OK && world->rank == 0)
         status = fill_root(context, memory);
     if (world->rank == 0)
-        ss_record_run_id(context->run.run_id);
+        ss_record_run_id(context->args->run_id, context->run.run_id);
     ss_free(memory);
     SS_TRY(ss_agree_all(world, status));
     SS_TRY(ss_bcast_all(world, context->run.run_id, sizeof(context->run.run_id),

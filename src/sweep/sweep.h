@@ -30,6 +30,8 @@ struct ss_run_args {
     const struct ss_run_data *before; /**< rank 0: that run, without samples */
     /** Ended when the watchdog runs; may be NULL. */
     struct ss_start_guard *guard;
+    const char *run_id; /**< rank 0: of a job with several files; "", NULL: new
+                         */
 };
 
 /** What it leaves behind; equal on all ranks but for the texts. */

@@ -189,6 +189,36 @@ class Slurm(unittest.TestCase):
         self.assertEqual(self.on_n1("sinfo", "-h", "-R", "-o", "%N|%E"),
                          "n3|" + printed.split(" ", 1)[1])
 
+    def test_validate(self):
+        self.sbatch("valid", BATCH, "validate", "--budget", "20s", *e2e.SMALL,
+                    "measure.budget=20s", "--out", self.out("valid"))
+        self.assertRegex(self.said("valid"), "(?m)^validate: pass ")
+        probe, run = (e2e.report(self.out(name))
+                      for name in ("valid-probe", "valid"))
+        self.assertEqual(probe["run"]["id"], run["run"]["id"])
+        self.assertEqual(len({(p["a"], p["b"]) for p in probe["pairs"]}), 12)
+
+    @unittest.skipUnless(FULL, "measures shaped links: --full")
+    def test_drain_after_a_probe(self):
+        for host in ("n1", "n2", "n3", "n4"):
+            rate = "80mbit" if host == "n3" else "400mbit"
+            subprocess.run([VCLUSTER, "limit", host, rate], check=True)
+            self.addCleanup(subprocess.run,
+                            [VCLUSTER, "limit", host, "10gbit"])
+        probe = os.path.join(ROOT, "slurm", "probe.sbatch")
+        self.sbatch("links", probe, "--budget", "40s", "--out",
+                    self.out("links"), code=10)
+        printed = self.on_n1(ROOT + "/slurm/drain.sh", self.out("links"))
+        self.assertEqual(len(printed.splitlines()), 1, printed)
+        self.assertRegex(printed, r"^n3 stepscale \w+: ")
+        run = e2e.report(self.out("links"))["run"]["id"]
+        self.on_n1(ROOT + "/slurm/drain.sh", self.out("links"), "--run", run,
+                   "--yes")
+        self.addCleanup(self.on_n1, "scontrol", "update", "NodeName=n3",
+                        "State=RESUME")
+        self.assertEqual(self.on_n1("sinfo", "-h", "-R", "-o", "%N|%E"),
+                         "n3|" + printed.split(" ", 1)[1])
+
     @unittest.skipUnless(FULL, "a minute and more: --full")
     def test_the_time_limit(self):
         job = self.sbatch("limit", BATCH, *e2e.PACED, "null.gemm_ms=8",

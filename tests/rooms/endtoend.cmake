@@ -31,6 +31,8 @@ if(TARGET stepscale)
     endif()
     if(SS_PYTHON)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
+        ss_e2e_test(validate TIMEOUT 300
+            COMMAND ${SS_PYTHON} ${e2e}/validate.py)
         ss_e2e_test(resume TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/resume.py)
         ss_e2e_test(probe_facts TIMEOUT 300

@@ -155,9 +155,12 @@ called() { # the words of the launcher, joined
 }
 
 @test "another command, blanks, and words that look like ours after it" {
-    run "$launcher" --hostfile hosts probe -np 'a b'
+    run "$launcher" --hostfile hosts check -np 'a b'
     [ "$status" = 0 ]
-    [ "$(tail -n 3 called | paste -sd,)" = "probe,-np,a b" ]
+    [ "$(tail -n 3 called | paste -sd,)" = "check,-np,a b" ]
+    # what measures gets a result file of its own
+    run "$launcher" --hostfile hosts validate --sizes 1
+    [[ $(called) == *" validate --sizes 1 --out $tmp/stepscale-"*.h5 ]]
 }
 
 @test "without --out the run gets a file of its own" {

@@ -48,6 +48,28 @@ batch() { # batch ARGUMENT...: without what is said of variables
     [[ $stderr == *"variables: CUDA_DEVICE_ORDER=PCI_BUS_ID"* ]]
 }
 
+@test "a command that comes first; probe.sbatch probes" {
+    program "$tmp/here"
+    export STEPSCALE=$tmp/here/bin/stepscale
+    batch validate --out r.h5
+    [ "$status" = 0 ]
+    [[ $output == *"[$STEPSCALE][validate][--out][r.h5]" ]]
+    cp "$BATS_TEST_DIRNAME/../../slurm/probe.sbatch" "$tmp/spool/slurm_script"
+    batch --exclude-file bad
+    [ "$status" = 0 ]
+    [[ $output == *"[$STEPSCALE][probe][--exclude-file][bad][--out][$tmp/stepscale-7.h5]" ]]
+}
+
+@test "fences of PMIx are trees, unless the site says otherwise" {
+    program "$tmp/here"
+    plant srun 'echo "$SLURM_PMIX_FENCE"'
+    export STEPSCALE=$tmp/here/bin/stepscale
+    batch
+    [ "$output" = tree ]
+    SLURM_PMIX_FENCE=ring batch
+    [ "$output" = ring ]
+}
+
 @test "else the program on PATH; a result file named by the job" {
     program "$tmp/here"
     PATH=$tmp/here/bin:$PATH batch
