@@ -26,7 +26,8 @@ VCLUSTER = os.path.join(ROOT, "tests", "cluster", "vcluster")
 LAUNCHER = os.path.join(ROOT, "launch", "stepscale-mpirun")
 HOSTS = 4
 DEADLINE = 10  # s: the least between blocks, whatever deadline.block
-DEADLINES = ["deadline.block=4s", "deadline.connect=8s"]
+DEADLINES = {"null": ["deadline.block=4s", "deadline.connect=8s"],
+             "host": ["deadline.block=10s", "deadline.connect=10s"]}
 HOST_ENGINE = ("--engine host model.layers=1 model.hidden=64 model.tokens=64 "
                "scaling.min_tokens=1 measure.min_blocks=40 "
                "measure.max_blocks=40 measure.min_block=10ms "
@@ -149,7 +150,7 @@ class End:
         self.vcluster("up", str(HOSTS))
         words = ["front", "1", LAUNCHER, "--hostfile",
                  self.env["VCLUSTER_DIR"] + "/hostfile", "run", *self.words(),
-                 *DEADLINES, "--out", self.out]
+                 *DEADLINES[self.engine], "--out", self.out]
         self.job = e2e.Job(words, program=VCLUSTER,
                            env=dict(self.env, STEPSCALE=e2e.PROGRAM))
         finished = 1

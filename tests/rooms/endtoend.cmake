@@ -13,8 +13,12 @@ function(ss_e2e_test name)
     add_test(NAME e2e_${name} COMMAND ${A_COMMAND})
     set_tests_properties(e2e_${name} PROPERTIES LABELS ${A_LABEL}
         TIMEOUT ${A_TIMEOUT} PROCESSORS 2 SKIP_RETURN_CODE 77 ENVIRONMENT
-        "SS_PROGRAM=$<TARGET_FILE:stepscale>;SS_WRITE_PARTS=$<TARGET_FILE:write_parts>;SS_KILL_SHIM=$<TARGET_FILE:kill_shim>;SS_THREAD_JOB=$<TARGET_FILE:thread_job>")
+        "SS_PROGRAM=$<TARGET_FILE:stepscale>;SS_WRITE_PARTS=$<TARGET_FILE:write_parts>;SS_KILL_SHIM=$<TARGET_FILE:kill_shim>;SS_THREAD_JOB=$<TARGET_FILE:thread_job>;NO_LOCKS=$<TARGET_FILE:no_locks>")
 endfunction()
+
+add_library(no_locks MODULE support/no_locks.c)
+target_compile_definitions(no_locks PRIVATE _GNU_SOURCE)
+target_link_libraries(no_locks PRIVATE ${CMAKE_DL_LIBS} ss_options)
 
 # Many points in one process: the sweep over the threads runtime.
 add_executable(thread_job ${CMAKE_CURRENT_LIST_DIR}/../endtoend/thread_job.c)
@@ -31,6 +35,7 @@ if(TARGET stepscale)
     endif()
     if(SS_PYTHON)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
+        ss_e2e_test(disks TIMEOUT 400 COMMAND ${SS_PYTHON} ${e2e}/disks.py)
         ss_e2e_test(validate TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/validate.py)
         ss_e2e_test(resume TIMEOUT 300
