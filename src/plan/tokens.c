@@ -78,6 +78,11 @@ static void strong_tokens(const struct ss_config *config,
                   "%" PRId64 " tokens per rank, under scaling.min_tokens "
                   "%" PRId64,
                   per_rank, config->scaling_min_tokens);
+    else if (share < grain(layout))
+        ss_format(out->skip, out->skip_size,
+                  "%" PRId64 " tokens per dp rank are fewer than %" PRId64
+                  " (micro-batches%s)",
+                  share, grain(layout), layout->sp ? " x tp" : "");
     else if (!split_share(model, share, layout))
         ss_format(out->skip, out->skip_size,
                   "%" PRId64 " tokens per dp rank have no even split into "
