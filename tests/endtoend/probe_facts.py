@@ -154,7 +154,8 @@ class Facts(unittest.TestCase):
             result, code = self.probe(words, 2, env, program)
         kinds = {}
         for f in result["findings"]:
-            if f["kind"] != "env_drift" and not f["kind"].startswith("slow"):
+            normal = f["kind"] in ("env_drift", "shared_cores")
+            if not normal and not f["kind"].startswith("slow"):
                 kinds.setdefault(f["kind"], []).append(f)
         return kinds, code
 
