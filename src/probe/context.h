@@ -77,6 +77,8 @@ enum ss_status ss_probe_begin_all(struct ss_probe *probe);
 enum ss_status ss_probe_pass_begin(struct ss_probe *probe);
 enum ss_status ss_probe_pass_end_all(struct ss_probe *probe, int pass,
                                      int64_t started, const char *note);
+/** "tournament" */
+const char *ss_probe_pass_name(int pass);
 /** Agreement, marked as a meeting for last words. */
 enum ss_status ss_probe_meet_all(struct ss_probe *probe, bool may_stop,
                                  enum ss_status mine);

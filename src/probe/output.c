@@ -260,11 +260,16 @@ static int place_in_order(const struct ss_probe *probe, int pass)
     return at + 1;
 }
 
-static void fill_meta(const struct ss_probe *probe, int pass, int64_t started,
-                      struct ss_point_row *meta)
+const char *ss_probe_pass_name(int pass)
 {
     static const char *const name[] = {"tournament", "second pass", "soak",
                                        "collectives"};
+    return name[pass];
+}
+
+static void fill_meta(const struct ss_probe *probe, int pass, int64_t started,
+                      struct ss_point_row *meta)
+{
     bool colls = pass == SS_PASS_COLLS;
 
     *meta = (struct ss_point_row){
@@ -277,7 +282,7 @@ static void fill_meta(const struct ss_probe *probe, int pass, int64_t started,
         .isolated_ns = NAN};
     ss_copy(meta->mode, sizeof(meta->mode),
             colls ? SS_MODE_COLLS : SS_MODE_PAIRS);
-    ss_copy(meta->curve, sizeof(meta->curve), name[pass]);
+    ss_copy(meta->curve, sizeof(meta->curve), ss_probe_pass_name(pass));
     ss_copy(meta->status, sizeof(meta->status), "ok");
     meta->duration_ns = ss_clock_ns() - started;
     meta->start_ns = ss_clock_wall_ns() - meta->duration_ns;

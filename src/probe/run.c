@@ -30,9 +30,10 @@ static enum ss_status run_pass(struct ss_probe *probe, int pass)
     return status;
 }
 
-static void note_end(enum ss_status status, int done, int planned,
-                     struct ss_probe_outcome *outcome)
+static void note_end(const struct ss_probe *probe, enum ss_status status,
+                     int done, struct ss_probe_outcome *outcome)
 {
+    const char *pass = ss_probe_pass_name(probe->order[done]);
     const char *text = ss_error_text();
     size_t cause = strcspn(text, ";"); /* what follows is the remedy */
     char stopped[32];
@@ -41,11 +42,12 @@ static void note_end(enum ss_status status, int done, int planned,
     ss_stop_words(text, stopped, sizeof(stopped));
     if (status == SS_ERR_STOPPED)
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%s after %d of %d passes", stopped, done, planned);
+                  "%s after %d of %d passes", stopped, done, probe->n_passes);
     else
         ss_format(outcome->end_reason, sizeof(outcome->end_reason),
-                  "%.*s, after %d of %d passes",
-                  (int)(cause < 120 ? cause : 120), text, done, planned);
+                  "%.*s, in the %s, after %d of %d passes",
+                  (int)(cause < 100 ? cause : 100), text, pass, done,
+                  probe->n_passes);
 }
 
 static void run_passes(struct ss_probe *probe, struct ss_probe_outcome *outcome)
@@ -62,7 +64,7 @@ static void run_passes(struct ss_probe *probe, struct ss_probe_outcome *outcome)
         return;
     if (probe->world->rank == 0 && status != SS_ERR_STOPPED)
         ss_log(SS_LOG_ERROR, "probe", "%s", ss_error_text());
-    note_end(status, done, planned, outcome);
+    note_end(probe, status, done, outcome);
 }
 
 static enum ss_status announce(struct ss_probe *probe,

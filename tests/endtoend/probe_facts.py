@@ -130,6 +130,15 @@ class Facts(unittest.TestCase):
         self.assertEqual(result["collectives"], [])
         self.assertTrue(result["run"]["complete"])
 
+    @unittest.skipIf(os.path.exists("/dev/nvidiactl"), "there is a device")
+    def test_a_failure_names_its_stage(self):
+        result, code = self.probe(["probe.library=nccl"], ranks=2)
+        self.assertEqual(code, 12)
+        self.assertFalse(result["run"]["complete"])
+        self.assertEqual(len(result["pairs"]) > 0, True)  # kept
+        self.assertIn("in the collectives, after 2 of 3 passes",
+                      " ".join(result["verdict"]["reasons"]))
+
     # --- planted trees ---------------------------------------------------
 
     def planted(self, change=None, grow=None, nodes=False):
