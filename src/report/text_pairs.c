@@ -44,20 +44,48 @@ static void name_of(const struct ss_result *result, int which, char *out,
         ss_format(out, size, "rank %d", which);
 }
 
-/* cell: [n][n] shares of the healthy rate, row sends to column. */
-static void print_map(const struct ss_result *result, const double *cell, int n,
+/* A map of more places than fit: each stands for `of_one` neighbours. */
+struct map {
+    int n, places, of_one;
+    double *cell; /* [places][places] share of the healthy rate, row sends */
+};
+
+static void label(const struct ss_result *result, const struct map *map,
+                  int place, char *out, size_t size)
+{
+    int first = place * map->of_one, last = first + map->of_one - 1;
+    char a[NAME_MOST + 1], b[NAME_MOST + 1];
+    int half = NAME_MOST / 2 - 1;
+
+    if (last >= map->n)
+        last = map->n - 1;
+    name_of(result, first, a, sizeof a);
+    if (first == last) {
+        ss_copy(out, size, a);
+        return;
+    }
+    name_of(result, last, b, sizeof b);
+    /* the ends of long names tell them apart */
+    size_t skip_a = strlen(a) > (size_t)half ? strlen(a) - (size_t)half : 0;
+    size_t skip_b = strlen(b) > (size_t)half ? strlen(b) - (size_t)half : 0;
+    ss_format(out, size, "%s..%s", a + skip_a, b + skip_b);
+}
+
+static void print_map(const struct ss_result *result, const struct map *map,
                       struct ss_buf *out)
 {
-    char name[32];
+    char name[NAME_MOST + 1];
     ss_buf_printf(out, "%-*s ", NAME_MOST, "from \\ to");
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < map->places; i++)
         ss_buf_printf(out, "%c", i % 10 == 0 ? '0' + (i / 10) % 10 : '-');
     ss_buf_printf(out, "\n");
-    for (int i = 0; i < n; i++) {
-        name_of(result, i, name, sizeof name);
+    for (int i = 0; i < map->places; i++) {
+        const double *row = map->cell + (size_t)i * (size_t)map->places;
+        label(result, map, i, name, sizeof name);
         ss_buf_printf(out, "%-*s ", NAME_MOST, name);
-        for (int k = 0; k < n; k++)
-            ss_buf_printf(out, "%c", i == k ? '\\' : symbol(cell[i * n + k]));
+        for (int k = 0; k < map->places; k++)
+            ss_buf_printf(out, "%c",
+                          i == k && isnan(row[k]) ? '\\' : symbol(row[k]));
         ss_buf_printf(out, "\n");
     }
     ss_wrap(out, "  ",
@@ -70,27 +98,34 @@ static enum ss_status put_map(const struct ss_result *result,
                               struct ss_buf *out)
 {
     int n = of_nodes(result) ? result->run->n_nodes : result->run->n_ranks;
-    double *cell;
-    if (n > MAP_MOST) {
-        ss_buf_printf(out,
-                      "  (the map is drawn for up to %d; --format csv "
-                      "has every pair)\n",
-                      MAP_MOST);
-        return SS_OK;
-    }
-    cell = ss_alloc((size_t)n * (size_t)n, sizeof *cell, "a map of pairs");
-    if (!cell)
+    struct map map = {.n = n, .of_one = (n + MAP_MOST - 1) / MAP_MOST};
+    char note[96];
+
+    map.places = (n + map.of_one - 1) / map.of_one;
+    size_t cells = (size_t)map.places * (size_t)map.places;
+    map.cell = ss_alloc(cells, sizeof *map.cell, "a map of pairs");
+    if (!map.cell)
         return SS_ERR_NO_MEMORY;
-    for (int i = 0; i < n * n; i++)
-        cell[i] = NAN;
+    for (size_t i = 0; i < cells; i++)
+        map.cell[i] = NAN;
     for (int64_t i = 0; i < result->n_pairs; i++) {
         const struct ss_pair_row *row = result->pair[i].row;
-        if (decides(&result->pair[i]) && row->a < n && row->b < n)
-            cell[row->a * n + row->b] =
-                result->pair[i].gbs / result->pairs_healthy_gbs;
+        if (!decides(&result->pair[i]) || row->a >= n || row->b >= n)
+            continue;
+        double *cell =
+            &map.cell[(size_t)(row->a / map.of_one) * (size_t)map.places +
+                      (size_t)(row->b / map.of_one)];
+        *cell = fmin(*cell, result->pair[i].gbs / result->pairs_healthy_gbs);
     }
-    print_map(result, cell, n, out);
-    ss_free(cell);
+    print_map(result, &map, out);
+    ss_free(map.cell);
+    if (map.of_one > 1) {
+        ss_format(note, sizeof note,
+                  "Each place is the worst pair of %d by %d; --format csv has "
+                  "every pair.",
+                  map.of_one, map.of_one);
+        ss_wrap(out, "  ", note);
+    }
     return SS_OK;
 }
 

@@ -3,8 +3,9 @@
 # probe.sh STEPSCALE CASE [HOSTS [BUDGET]]: `stepscale probe` on virtual hosts
 # over real TCP, links shaped to 400 Mbit/s. CASE: slow_host (one at 80),
 # slow_pair (one path at 80), uniform (all at 80, wire 400), healthy, flicker
-# (one host at 40 for a tenth of the time). Checks who is named, by how much,
-# and that nobody else is. 77: cannot run here.
+# (one host at 40 for a tenth of the time), one_way (what n1 sends to n3 at 80).
+# Checks who is named, by how much, and that nobody else is. KEEP: a file that
+# the result is copied to. 77: cannot run here.
 set -u
 here=$(dirname "$(readlink -f "$0")")
 program=$(readlink -f "$1")
@@ -31,13 +32,14 @@ end() {
 }
 trap end EXIT
 
-rate=400mbit
+rate=400mbit slow=$(((hosts + 2) / 2))
 [[ $case != uniform ]] || rate=80mbit
 "$vcluster" up "$hosts" "$rate" || skip "no virtual hosts here"
 args=(probe.wire=400mbit probe.ucx=no)
 case $case in
-slow_host) "$vcluster" limit n5 80mbit ;;
-slow_pair) "$vcluster" limit-pair n2 n6 80mbit ;;
+slow_host) "$vcluster" limit "n$slow" 80mbit ;;
+slow_pair) "$vcluster" limit-pair n2 "n$hosts" 80mbit ;;
+one_way) "$vcluster" limit-one-way n1 n3 80mbit ;;
 flicker)
     args+=(probe.soak="${SOAK:-60s}")
     # 1 s of each 10 s
@@ -56,10 +58,12 @@ code=$?
 cat "$work/out"
 sed 's/^/# /' "$work/err" >&2
 "$program" report "$work/a.h5" --format json >"$work/json" || exit 1
+[[ -z ${KEEP:-} ]] || cp "$work/a.h5" "$KEEP"
 python3 - "$case" "$code" "$work/json" "$work/bad" "$hosts" <<'PY'
 import json, sys
 case, code, path, bad, hosts = sys.argv[1:]
 code, hosts = int(code), int(hosts)
+slow = (hosts + 2) // 2
 result = json.load(open(path))
 links = [f for f in result["findings"] if f["kind"] in (
     "slow_link", "slow_node", "slow_path", "slow_uniform", "slow_rail",
@@ -81,12 +85,17 @@ want("it fails", code == 10 and f["severity"] == "error")
 want("it is sure", f["confidence"] > 0.95)
 if case == "slow_host":
     want("the host's link", f["kind"] == "slow_link"
-         and f["culprit"]["node"] == "n5" and "eth0" in f["culprit"]["link"])
+         and f["culprit"]["node"] == f"n{slow}" and "eth0" in f["culprit"]["link"])
     want("its factor", 4.25 < f["factor"] < 5.75)
-    want("the host is excluded", excluded == "n5")
+    want("the host is excluded", excluded == f"n{slow}")
 elif case == "slow_pair":
     want("the path", f["kind"] == "slow_path"
-         and f["culprit"]["link"] == "n2 - n6" and excluded == "")
+         and f["culprit"]["link"] == f"n2 - n{hosts}" and excluded == "")
+    want("its factor", 4 < f["factor"] < 6)
+elif case == "one_way":
+    want("the path, one way", f["kind"] == "slow_path"
+         and f["culprit"]["link"] == "n1 -> n3" and excluded == ""
+         and "in this direction" in f["evidence"])
     want("its factor", 4 < f["factor"] < 6)
 elif case == "uniform":
     want("the wire", f["kind"] == "slow_uniform" and excluded == ""

@@ -10,6 +10,12 @@ ss_unit_test(test_links USES commands LIBS PkgConfig::JANSSON m)
 ss_mpi_test(test_probe_mpi NP 2 4 5 USES probe
     SOURCES mpi/test_probe_mpi.c support/probe_cases.c support/rank_main.c)
 
+# Healthy probes played again from their meetings: tests/full/probe, and
+# tests/bench/probe_resample.sh, which keeps the table in results.
+add_executable(resample_pairs support/resample_pairs.c)
+target_include_directories(resample_pairs PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+target_link_libraries(resample_pairs PRIVATE ss_probe ss_options)
+
 # Virtual hosts with shaped links: tests/run --full probe, on a quiet machine
 # (bandwidth is measured, so other load shows). tests/full/probe runs more.
 if(TARGET stepscale)

@@ -21,19 +21,20 @@
 #include "probe/tournament.h"
 #include "report/report.h"
 
-enum { NODES = 8, CYCLES = 4, ROWS = 2000 };
+enum { NODES = 8, NODES_MOST = 512, CYCLES = 4, ROWS = 20000 };
 
 struct plan {
     int node; /* slow whatever its partner, -1 */
     int a, b; /* slow path, -1 */
     double factor, all, wire;
-    int soak; /* rounds; the node is slow in a tenth of them */
+    int soak;  /* rounds; the node is slow in a tenth of them */
+    int nodes; /* 0: NODES */
 };
 
 struct fixture {
     struct ss_run_data run;
-    struct ss_node_row node[NODES];
-    struct ss_rank_row rank[NODES];
+    struct ss_node_row node[NODES_MOST];
+    struct ss_rank_row rank[NODES_MOST];
     struct ss_point_data point[3];
     struct ss_pair_row row[3][ROWS];
     struct ss_rules rules;
@@ -75,17 +76,22 @@ static void put(int pass, int round, int a, int b, const struct plan *plan)
     ss_copy(row->transport, sizeof row->transport, "eth0");
 }
 
+static int nodes_of(const struct plan *plan)
+{
+    return plan->nodes ? plan->nodes : NODES;
+}
+
 static void play(int pass, int round, const int *partner,
                  const struct plan *plan)
 {
-    for (int i = 0; i < NODES; i++)
+    for (int i = 0; i < nodes_of(plan); i++)
         if (partner[i] >= 0)
             put(pass, round, i, partner[i], plan);
 }
 
 static void fill(const struct plan *plan)
 {
-    int partner[NODES];
+    int partner[NODES_MOST], n = nodes_of(plan);
     memset(&the, 0, sizeof the);
     ss_random_seed(&noise, 3);
     for (int p = 0; p < 3; p++) {
@@ -96,13 +102,13 @@ static void fill(const struct plan *plan)
         ss_copy(the.point[p].meta.status, sizeof the.point[p].meta.status,
                 "ok");
     }
-    for (int i = 0; i < NODES; i++) {
+    for (int i = 0; i < n; i++) {
         ss_format(the.node[i].name, sizeof the.node[i].name, "n%d", i + 1);
         the.rank[i].rank = the.rank[i].node = i;
         the.rank[i].device = -1;
     }
-    for (int r = 0; r < 7; r++) {
-        ss_tournament_match(NODES, r, partner);
+    for (int r = 0; r < ss_tournament_rounds(n, 0); r++) {
+        ss_tournament_match(n, r, partner);
         play(0, r, partner, plan);
     }
     for (int c = 0; c < CYCLES && plan->a >= 0; c++) {
@@ -110,11 +116,11 @@ static void fill(const struct plan *plan)
         put(1, c, plan->b, plan->a, plan);
     }
     for (int r = 0; r < plan->soak; r++) {
-        ss_tournament_match(NODES, r, partner);
+        ss_tournament_match(n, r, partner);
         play(2, r, partner, plan);
     }
-    the.run = (struct ss_run_data){.n_ranks = NODES,
-                                   .n_nodes = NODES,
+    the.run = (struct ss_run_data){.n_ranks = n,
+                                   .n_nodes = n,
                                    .rank = the.rank,
                                    .node = the.node,
                                    .verdict_code = -1,
@@ -229,6 +235,59 @@ static void slow_at_times_comes_with_its_times(void **state)
     done();
 }
 
+/* The line of the report that begins so; where it ends. */
+static const char *line_of(const struct ss_buf *out, const char *begin,
+                           size_t *len)
+{
+    const char *at = strstr(ss_buf_text(out), begin);
+    assert_non_null(at);
+    *len = strcspn(at, "\n");
+    return at;
+}
+
+static void a_map_fits_on_a_screen(const struct plan *plan, const char *row,
+                                   int places)
+{
+    struct ss_buf out;
+    size_t len;
+    judge(plan);
+    ss_buf_init(&out, 1 << 20);
+    assert_int_equal(
+        ss_report_render(&the.result, SS_FORMAT_TEXT, SS_RANKS_WORST, &out),
+        SS_OK);
+    const char *line = line_of(&out, row, &len);
+    assert_int_equal(len, 21 + places);
+    int slow = 0, good = 0;
+    for (size_t i = 21; i < len; i++) {
+        slow += line[i] == '2';
+        good += line[i] == '.';
+    }
+    /* a bad node is a row; among its neighbours, those of its partners */
+    assert_true(slow >= 7 && (places < nodes_of(plan) || good == 0));
+    line_of(&out, "from \\ to", &len);
+    assert_int_equal(len, 21 + places);
+    const char *map = strstr(ss_buf_text(&out), "Pairs of nodes");
+    for (int i = 0; i < places + 2; i++, map += strcspn(map, "\n") + 1)
+        assert_true(strcspn(map, "\n") <= 100);
+    ss_buf_free(&out);
+    done();
+}
+
+static void maps_fit_on_a_screen_at_any_size(void **state)
+{
+    const struct plan eight = {
+        .node = 4, .a = -1, .b = -1, .factor = 4, .all = 1, .nodes = 8};
+    struct plan plan = eight;
+    (void)state;
+    a_map_fits_on_a_screen(&plan, "n5      ", 8);
+    plan.nodes = 64;
+    plan.node = 32;
+    a_map_fits_on_a_screen(&plan, "n33     ", 64);
+    plan.nodes = 512;
+    plan.node = 300;
+    a_map_fits_on_a_screen(&plan, "n297..n304 ", 64);
+}
+
 static void reports_show_the_pairs(void **state)
 {
     const struct plan plan = {
@@ -299,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_slow_path_blames_no_node),
         cmocka_unit_test(a_slow_network_is_held_against_the_wire),
         cmocka_unit_test(slow_at_times_comes_with_its_times),
+        cmocka_unit_test(maps_fit_on_a_screen_at_any_size),
         cmocka_unit_test(reports_show_the_pairs),
         cmocka_unit_test(lists_are_as_schedulers_write_them),
     };
