@@ -48,7 +48,8 @@ fast=${FAST:-400} slow_rate=${SLOW:-80}mbit
 rate=${fast}mbit slow=$(((hosts + 2) / 2))
 [[ $case != uniform ]] || rate=$slow_rate
 "$vcluster" up "$hosts" "$rate" || skip "no virtual hosts here"
-args=("probe.wire=${fast}mbit" probe.ucx=no)
+args=("probe.wire=${fast}mbit" probe.ucx=no
+    probe.ops=none)
 case $case in
 slow_host) "$vcluster" limit "n$slow" "$slow_rate" ;;
 slow_pair) "$vcluster" limit-pair n2 "n$hosts" "$slow_rate" ;;
