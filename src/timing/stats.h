@@ -58,7 +58,8 @@ struct ss_estimate {
  * max(0.2, 1/sqrt(n)) and at least 12 remain afterwards, then median and
  * order-statistic interval. Whether it is steady is asked of the merged blocks.
  * t[i] are the mid times of the blocks (for the slope; merged ones are taken as
- * evenly spaced) or NULL (index). scratch: 2 n doubles. n = 0 gives NaN and TOO_FEW.
+ * evenly spaced) or NULL (index). scratch: 2 n doubles. n = 0 gives NaN and
+ * TOO_FEW.
  */
 void ss_estimate_blocks(const double *v, const double *t, size_t n,
                         double *scratch, struct ss_estimate *out);
