@@ -158,9 +158,10 @@ struct ss_verdict {
 struct ss_result {
     const struct ss_run_data *run; /**< borrowed: keep it alive */
     int complete;
-    int largest_started; /**< size that ran a step, 0: none */
-    int not_started;     /**< next size tried without success, 0: none */
-    char sentence[256];  /**< the first line of the report */
+    int largest_started;  /**< size that ran a step, 0: none */
+    int not_started;      /**< next size tried without success, 0: none */
+    char sentence[256];   /**< the first line of the report */
+    char transports[256]; /**< what carried communication, in words */
     int n_points;
     struct ss_point_result *point; /**< [n_points], curve by curve, by size */
     int64_t n_pairs;

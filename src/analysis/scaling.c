@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "analysis/findings.h"
+#include "analysis/paths.h"
+#include "analysis/socket_fallback.h"
 #include "analysis/verdict.h"
 #include "base/mem.h"
 
@@ -124,6 +126,8 @@ static enum ss_status find(const struct ss_analysis_args *args,
     if (status == SS_OK)
         status = ss_find_ports(&list);
     if (status == SS_OK)
+        status = ss_find_socket_fallback(&list);
+    if (status == SS_OK)
         status = ss_find_links(
             &list, args->rules ? args->rules->min_effect_link : 0.05, out);
     ss_findings_sort(&list);
@@ -147,6 +151,7 @@ enum ss_status ss_analyse(const struct ss_analysis_args *args,
     SS_TRY_GOTO(ss_reduce_colls(run, out), status, fail);
     SS_TRY_GOTO(find(args, out), status, fail);
     ss_startup_find(args, out);
+    ss_paths_words(run, out->transports, sizeof(out->transports));
     ss_sentence_write(out, args->hang_sentence);
     ss_verdict_decide(out, args->rules, &out->verdict);
     return SS_OK;

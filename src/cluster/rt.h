@@ -90,6 +90,9 @@ struct ss_rt_ops {
     void (*close)(struct ss_rt *);
     /** One line: library and version ("Open MPI v4.1.4"). */
     const char *(*version)(struct ss_rt *);
+    /** What carries messages, as far as the library tells: "pml ob1, btl self
+     * tcp"; "": it does not. */
+    void (*carriers)(struct ss_rt *, char *out, size_t size);
 };
 
 struct ss_rt {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime over real MPI (with rt_mpi_coll, the only files that include
- * mpi.h): MPI-3.1 calls, every one checked, errors returned with the library's
- * own words. Any MPI error ends the job, so nothing here tries to recover. Must
- * not know what travels: layouts, plans and topology stay above.
+ * The runtime over real MPI (only rt_mpi*.c include mpi.h): MPI-3.1 calls, every
+ * one checked, errors returned with the library's own words. Any MPI error ends
+ * the job, so nothing here tries to recover. Must not know what travels:
+ * layouts, plans and topology stay above.
  */
 #include <limits.h>
 #include <mpi.h>
@@ -16,6 +16,7 @@
 #include "cluster/hostid.h"
 #include "cluster/rt.h"
 #include "cluster/rt_mpi_coll.h"
+#include "cluster/rt_mpi_int.h"
 
 /* MPI-3.1 counts are ints: longer data travels in pieces of this many. */
 #define PIECE ((size_t)1 << 30)
@@ -349,6 +350,7 @@ static const struct ss_rt_ops mpi_ops = {
     .abort = mpi_abort,
     .close = mpi_close,
     .version = mpi_version,
+    .carriers = ss_mpi_carriers,
 };
 
 static enum ss_status open_world(struct mpi_rt *self)

@@ -150,6 +150,12 @@ static void solo_close(struct ss_rt *rt)
     ss_free(rt);
 }
 
+static void solo_carriers(struct ss_rt *rt, char *out, size_t size)
+{
+    (void)rt;
+    (void)ss_copy(out, size, "");
+}
+
 static const char *solo_version(struct ss_rt *rt)
 {
     (void)rt;
@@ -176,6 +182,7 @@ static const struct ss_rt_ops solo_ops = {
     .abort = solo_abort,
     .close = solo_close,
     .version = solo_version,
+    .carriers = solo_carriers,
 };
 
 enum ss_status ss_rt_solo_open(struct ss_rt **out)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "cluster/rt_threads_int.h"
 
 enum request_kind { REQUEST_MEETING, REQUEST_POST };
@@ -276,6 +277,12 @@ static void threads_close(struct ss_rt *rt)
     ss_free(self);
 }
 
+static void threads_carriers(struct ss_rt *rt, char *out, size_t size)
+{
+    (void)rt;
+    (void)ss_copy(out, size, "memory of one process");
+}
+
 static const char *threads_version(struct ss_rt *rt)
 {
     (void)rt;
@@ -302,4 +309,5 @@ const struct ss_rt_ops ss_threads_ops = {
     .abort = threads_abort,
     .close = threads_close,
     .version = threads_version,
+    .carriers = threads_carriers,
 };

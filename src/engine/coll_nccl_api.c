@@ -7,8 +7,10 @@
 #include "engine/coll_nccl_api.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -82,24 +84,39 @@ static bool set_variable(const char *name, const char *value)
     return setenv(name, value, 0) == 0;
 }
 
+/* A folder of this user alone, alike on all ranks: NCCL follows whatever link
+ * somebody else may have put in the way of a log. */
+static bool private_folder(char *out, size_t size)
+{
+    const char *set = getenv("TMPDIR");
+    struct stat info;
+    bool fits = ss_format(out, size, "%s/stepscale-nccl-%ld",
+                          set && *set ? set : "/tmp", (long)geteuid());
+    if (!fits || (mkdir(out, 0700) != 0 && errno != EEXIST))
+        return false;
+    return lstat(out, &info) == 0 && S_ISDIR(info.st_mode) &&
+           info.st_uid == geteuid() && (info.st_mode & 077) == 0;
+}
+
 /* A log of this process, unless the user wants NCCL's words himself. NCCL
  * puts the process id in the place of %p, so that the variable is alike on all
- * ranks. */
+ * ranks. GRAPH tells of NVLink, INIT and NET of what is used. */
 static bool ask_for_log(char *log, size_t size)
 {
-    char pattern[128];
-    const char *set = getenv("TMPDIR"), *file = getenv("NCCL_DEBUG_FILE");
-    const char *folder = set && *set ? set : "/tmp";
-    bool fits = ss_format(pattern, sizeof(pattern), "%s/stepscale-nccl-%%p.log",
-                          folder);
-    bool ours = file && strcmp(file, pattern) == 0; /* of an earlier engine */
+    char folder[96], pattern[128];
+    const char *file = getenv("NCCL_DEBUG_FILE");
     log[0] = '\0';
-    if (!fits || (!ours && (file || getenv("NCCL_DEBUG"))))
+    if (!private_folder(folder, sizeof(folder)) ||
+        !ss_format(pattern, sizeof(pattern), "%s/%%p.log", folder))
         return true;
-    if (!ss_format(log, size, "%s/stepscale-nccl-%ld.log", folder,
-                   (long)getpid()))
+    /* of an earlier engine of this process, it is ours */
+    bool ours = file && strcmp(file, pattern) == 0;
+    if (!ours && (file || getenv("NCCL_DEBUG")))
+        return true;
+    if (!ss_format(log, size, "%s/%ld.log", folder, (long)getpid()))
         log[0] = '\0';
     return set_variable("NCCL_DEBUG", "INFO") &&
+           set_variable("NCCL_DEBUG_SUBSYS", "INIT,ENV,NET,GRAPH") &&
            set_variable("NCCL_DEBUG_FILE", pattern);
 }
 

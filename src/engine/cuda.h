@@ -8,6 +8,7 @@
 
 #include "engine/check.h"
 #include "engine/coll_nccl.h"
+#include "engine/coll_nccl_log.h"
 #include "engine/cuda_lt.h"
 #include "engine/engine.h"
 #include "engine/gemm_cache.h"
@@ -100,7 +101,8 @@ struct ss_cuda {
     struct ss_nccl_api *nccl_api;
     pthread_mutex_t nccl_lock; /**< of the pointer, not of what it does */
     struct ss_nccl *nccl;
-    char nccl_log[160]; /**< file of NCCL's log, "": not ours */
+    char nccl_log[160];                /**< file of NCCL's log, "": not ours */
+    struct ss_nccl_paths paths_before; /**< what it said before this point */
     atomic_bool aborted;
 
     struct ss_engine_work work;
@@ -165,7 +167,9 @@ enum ss_status ss_cuda_describe(struct ss_engine *, struct ss_place *,
                                 double *memory_bytes);
 double ss_cuda_peak_flops(struct ss_engine *, int precision, char *source,
                           size_t size);
-void ss_cuda_transports(struct ss_engine *, char *out, size_t size);
+int ss_cuda_paths(struct ss_engine *, struct ss_path_row *rows, int max);
+/** NCCL's log so far; all 0 where it cannot be read. */
+void ss_cuda_read_log(const struct ss_cuda *, struct ss_nccl_paths *out);
 
 /* cuda_clock.c */
 enum ss_status ss_cuda_clock_open(struct ss_cuda *self);

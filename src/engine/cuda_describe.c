@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "base/str.h"
-#include "engine/coll_nccl_log.h"
 #include "engine/cuda.h"
 #include "health/gpu_peaks.h"
 
@@ -64,21 +63,33 @@ double ss_cuda_peak_flops(struct ss_engine *engine, int precision, char *source,
     return peak > 0 ? peak * 1e12 : (double)NAN;
 }
 
-void ss_cuda_transports(struct ss_engine *engine, char *out, size_t size)
+void ss_cuda_read_log(const struct ss_cuda *self, struct ss_nccl_paths *out)
+{
+    struct ss_buf text;
+    *out = (struct ss_nccl_paths){.p2p = 0};
+    if (!self->nccl_log[0])
+        return;
+    if (ss_read_file(self->nccl_log, LOG_MAX, &text) == SS_OK)
+        ss_nccl_log_parse(ss_buf_text(&text), out);
+    ss_buf_free(&text);
+    ss_error_set(NULL); /* a missing log is no error */
+}
+
+int ss_cuda_paths(struct ss_engine *engine, struct ss_path_row *rows, int max)
 {
     const struct ss_cuda *self = ss_cuda_of(engine);
-    struct ss_nccl_paths paths = {.p2p = 0};
-    char version[16], words[160];
-    struct ss_buf text;
-    out[0] = '\0';
-    if (self->nccl_log[0] &&
-        ss_read_file(self->nccl_log, LOG_MAX, &text) == SS_OK) {
-        ss_nccl_log_parse(ss_buf_text(&text), &paths);
-        ss_nccl_paths_text(&paths, words, sizeof(words));
-        ss_nccl_version(self->nccl_api, version, sizeof(version));
-        if (words[0])
-            (void)ss_format(out, size, "NCCL %s: %s", version, words);
-        ss_buf_free(&text);
-    }
-    ss_error_set(NULL); /* a missing log is no error */
+    struct ss_path_row found[SS_NCCL_PATHS] = {{.library = "nccl"}};
+    struct ss_nccl_paths paths;
+    int n = 1;
+    if (!self->nccl)
+        return 0;
+    ss_cuda_read_log(self, &paths);
+    if (self->nccl_log[0])
+        n = ss_nccl_paths_rows(&paths, &self->paths_before, found);
+    else /* the user wants NCCL's words himself */
+        (void)ss_copy(found->carrier, sizeof(found->carrier), SS_PATH_UNKNOWN);
+    n = n < max ? n : max;
+    for (int i = 0; i < n; i++)
+        rows[i] = found[i];
+    return n;
 }

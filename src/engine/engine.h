@@ -113,9 +113,9 @@ struct ss_engine_ops {
                                 struct ss_check_row *rows, int max, int *n);
     /** 1: communication progresses beside compute here. */
     int (*overlap_measurable)(struct ss_engine *);
-    /** What has carried communication since open, in words, "" if that is not
-     * known. May be NULL. */
-    void (*transports)(struct ss_engine *, char *out, size_t size);
+    /** What carries communication since connect_all, as far as this rank
+     * knows: a row a kind. Returns how many, at most `max`. May be NULL. */
+    int (*paths)(struct ss_engine *, struct ss_path_row *rows, int max);
     void (*unload)(struct ss_engine *);
     void (*disconnect)(struct ss_engine *);
     /** From any thread: makes pending communication return. May be NULL. */

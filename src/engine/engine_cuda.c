@@ -168,15 +168,10 @@ static enum ss_status new_nccl(struct ss_cuda *self)
 static void cuda_disconnect(struct ss_engine *engine)
 {
     struct ss_cuda *self = ss_cuda_of(engine);
-    char words[200];
     pthread_mutex_lock(&self->nccl_lock);
     struct ss_nccl *nccl = self->nccl;
     self->nccl = NULL;
     pthread_mutex_unlock(&self->nccl_lock);
-    if (nccl && ss_log_enabled(SS_LOG_DEBUG)) {
-        ss_cuda_transports(engine, words, sizeof(words));
-        ss_log(SS_LOG_DEBUG, "engine", "connections so far: %s", words);
-    }
     ss_nccl_close(nccl);
     self->comms = (struct ss_comms){0};
 }
@@ -201,6 +196,7 @@ static enum ss_status cuda_connect_all(struct ss_engine *engine,
         return SS_OK;
     if (self->device.slot >= 0)
         SS_TRY(ss_nccl_pose(self->place.host, self->device.slot));
+    ss_cuda_read_log(self, &self->paths_before);
     enum ss_status status = new_nccl(self);
     /* a rank that has no memory must not leave the others in creation */
     if (status == SS_OK)
@@ -371,7 +367,7 @@ const struct ss_engine_ops ss_engine_cuda = {
     .now = cuda_now,
     .check_all = ss_cuda_check_all,
     .overlap_measurable = cuda_overlap_measurable,
-    .transports = ss_cuda_transports,
+    .paths = ss_cuda_paths,
     .unload = cuda_unload,
     .disconnect = cuda_disconnect,
     .abort = cuda_abort,

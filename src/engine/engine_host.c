@@ -265,6 +265,20 @@ static void host_close(struct ss_engine *engine)
     ss_free(self);
 }
 
+static int host_paths(struct ss_engine *engine, struct ss_path_row *rows,
+                      int max)
+{
+    struct ss_rt *group = ss_host_of(engine)->comms.group;
+    if (!group || group->size < 2 || max < 1)
+        return 0;
+    rows[0] = (struct ss_path_row){.library = "mpi", .ranks = 1};
+    group->ops->carriers(group, rows[0].carrier, sizeof(rows[0].carrier));
+    if (rows[0].carrier[0] == '\0')
+        (void)ss_copy(rows[0].carrier, sizeof(rows[0].carrier),
+                      SS_PATH_UNKNOWN);
+    return 1;
+}
+
 const struct ss_engine_ops ss_engine_host = {
     .name = "host",
     .version = SS_ENGINE_VERSION,
@@ -283,6 +297,7 @@ const struct ss_engine_ops ss_engine_host = {
     .block_end = ss_host_block_end,
     .now = host_now,
     .check_all = ss_host_check_all,
+    .paths = host_paths,
     .overlap_measurable = host_overlap_measurable,
     .unload = host_unload,
     .disconnect = host_disconnect,

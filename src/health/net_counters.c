@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -83,6 +84,31 @@ static enum ss_status add_row(struct list *list, const struct ss_net_row *row)
     return SS_OK;
 }
 
+/* Does the small file say this word? 0: there is none to read. */
+static enum ss_status says(const char *folder, const char *file,
+                           const char *word, int32_t *out)
+{
+    char path[PATH_MAX];
+    struct ss_buf text;
+    enum ss_status status;
+    *out = 0;
+    if (!ss_format(path, sizeof path, "%s/%s", folder, file))
+        return SS_OK;
+    status = ss_read_file(path, COUNTER_MAX, &text);
+    if (status != SS_OK)
+        return status == SS_ERR_NO_MEMORY ? status : SS_OK;
+    *out = strstr(ss_buf_text(&text), word) ? 1 : -1;
+    ss_buf_free(&text);
+    return SS_OK;
+}
+
+static bool has_hardware(const char *folder)
+{
+    char path[PATH_MAX];
+    return ss_format(path, sizeof path, "%s/device", folder) &&
+           access(path, F_OK) == 0;
+}
+
 static enum ss_status add_net(struct list *list, const char *folder,
                               const char *name)
 {
@@ -94,6 +120,10 @@ static enum ss_status add_net(struct list *list, const char *folder,
     ss_copy(row.kind, sizeof row.kind, "net");
     if (ss_format(path, sizeof path, "%s/%s/statistics", folder, name))
         SS_TRY(read_pair(path, files, &row, &ok));
+    if (!ok || !ss_format(path, sizeof path, "%s/%s", folder, name))
+        return SS_OK;
+    row.physical = has_hardware(path);
+    SS_TRY(says(path, "operstate", "up", &row.active));
     return ok ? add_row(list, &row) : SS_OK;
 }
 
@@ -108,6 +138,9 @@ static enum ss_status add_port(struct list *list, const char *ports,
     ss_copy(row.kind, sizeof row.kind, "rdma");
     if (ss_format(path, sizeof path, "%s/%s/counters", ports, port))
         SS_TRY(read_pair(path, files, &row, &ok));
+    if (ss_format(path, sizeof path, "%s/%s", ports, port))
+        SS_TRY(says(path, "state", "ACTIVE", &row.active));
+    row.physical = 1;
     row.rx_bytes *= RDMA_UNIT;
     row.tx_bytes *= RDMA_UNIT;
     return ok ? add_row(list, &row) : SS_OK;

@@ -11,7 +11,8 @@
  * Byte counters of all network devices of this host:
  * <root>/class/net/X/statistics (rx_bytes, tx_bytes) and
  * <root>/class/infiniband/X/ports/N/counters (port_rcv_data, port_xmit_data, in
- * units of 4 bytes). `root` is "/sys", a parameter so that tests can plant
+ * units of 4 bytes); operstate or state, and whether there is hardware behind
+ * it. `root` is "/sys", a parameter so that tests can plant
  * trees. Local; no privilege.
  */
 struct ss_net_snapshot {

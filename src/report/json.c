@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report for programs: one object, keys as in DESIGN section 8, versioned
- * by "schema". Parts that were not measured (collectives, pairs, fits, paths)
+ * by "schema". Parts that were not measured (collectives, pairs, fits)
  * are empty arrays, so that a reader needs no special case.
  */
 #include <math.h>
 #include <string.h>
 
+#include "analysis/paths.h"
 #include "config/config.h"
 #include "report/json_put.h"
 
@@ -140,7 +141,7 @@ static json_t *run_of(const struct ss_result *result)
     ss_json_text(&json, "model", run->model);
     ss_json_text(&json, "precision", run->precision);
     ss_json_put(&json, "versions", versions_of(run));
-    ss_json_text(&json, "transports", run->transports);
+    ss_json_text(&json, "transports", result->transports);
     ss_json_put(&json, "config", config_of(run));
     ss_json_tristate(&json, "complete", result->complete != 0);
     put_size(&json, "largest_started", result->largest_started);
@@ -244,6 +245,34 @@ static void put_fits(struct ss_json *json, const struct ss_result *result)
     ss_json_put(json, "fits", list);
 }
 
+static json_t *path_of(const struct ss_path_row *row)
+{
+    struct ss_json json;
+    ss_json_open(&json);
+    ss_json_text(&json, "library", row->library);
+    ss_json_text(&json, "carrier", row->carrier);
+    ss_json_text(&json, "network", row->network);
+    ss_json_text(&json, "devices", row->devices);
+    if (row->connections > 0)
+        ss_json_int(&json, "connections", row->connections);
+    else
+        ss_json_put(&json, "connections", json_null());
+    ss_json_int(&json, "ranks", row->ranks);
+    return ss_json_close(&json);
+}
+
+static void put_paths(struct ss_json *json, const struct ss_result *result)
+{
+    struct ss_path_row rows[SS_PATHS_MAX];
+    json_t *list = json_array();
+    int n = ss_paths_of_run(result->run, rows);
+    for (int i = 0; i < n; i++) {
+        if (json_array_append_new(list, path_of(&rows[i])) != 0)
+            json->failed = true;
+    }
+    ss_json_put(json, "paths", list);
+}
+
 static void put_findings(struct ss_json *json, const struct ss_result *result)
 {
     json_t *list = json_array();
@@ -265,7 +294,7 @@ enum ss_status ss_json_render(const struct ss_result *result,
     put_colls(&json, result);
     put_pairs(&json, result);
     put_fits(&json, result);
-    ss_json_put(&json, "paths", json_array());
+    put_paths(&json, result);
     put_findings(&json, result);
     ss_json_put(&json, "verdict", verdict_of(&result->verdict));
     SS_TRY(ss_json_dump(ss_json_close(&json), JSON_INDENT(2), out));

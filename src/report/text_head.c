@@ -108,8 +108,8 @@ void ss_text_head(const struct ss_result *result, struct ss_buf *out)
     if (run->model[0])
         put_model(run, out);
     put_nodes(run, out);
-    if (run->transports[0])
-        field(out, "transports", run->transports);
+    if (result->transports[0])
+        field(out, "transports", result->transports);
     if (result->n_points > 0)
         put_load(result, out);
     if (run->model[0])

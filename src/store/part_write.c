@@ -79,6 +79,8 @@ static enum ss_status write_point(const struct ss_disk_file *file,
     SS_TRY(ss_disk_status(file));
     SS_TRY(write_samples(&root, point));
     SS_TRY(write_flat(&root, &ss_table_net, point->net, point->n_nets));
+    if (point->n_paths > 0)
+        SS_TRY(write_flat(&root, &ss_table_path, point->path, point->n_paths));
     if (point->n_pairs > 0)
         SS_TRY(write_flat(&root, &ss_table_pair, point->pair, point->n_pairs));
     if (point->n_colls > 0)

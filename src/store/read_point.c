@@ -86,6 +86,11 @@ static enum ss_status read_all(const struct ss_h5_place *place,
     SS_TRY(read_flat(place, &ss_table_net, &rows, &n));
     p->net = rows;
     p->n_nets = (int)n;
+    if (ss_h5_has(place, ss_table_path.name)) {
+        SS_TRY(read_flat(place, &ss_table_path, &rows, &n));
+        p->path = rows;
+        p->n_paths = (int)n;
+    }
     SS_TRY(read_flat(place, &ss_table_check, &rows, &n));
     p->check = rows;
     p->n_checks = (int)n;

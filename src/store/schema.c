@@ -23,6 +23,7 @@ void ss_point_data_free(struct ss_point_data *point)
     ss_free(point->step_ns);
     ss_free(point->terms);
     ss_free(point->net);
+    ss_free(point->path);
     ss_free(point->check);
     ss_free(point->pair);
     ss_free(point->coll);

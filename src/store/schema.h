@@ -46,6 +46,11 @@ struct ss_net_row {
 #include "store/schema.def"
 #undef SS_TABLE_NET
 };
+struct ss_path_row {
+#define SS_TABLE_PATH
+#include "store/schema.def"
+#undef SS_TABLE_PATH
+};
 struct ss_pair_row {
 #define SS_TABLE_PAIR
 #include "store/schema.def"
@@ -106,6 +111,8 @@ struct ss_point_data {
     struct ss_terms_row *terms;
     int n_nets;
     struct ss_net_row *net;
+    int n_paths;
+    struct ss_path_row *path; /**< what carried communication */
     int n_checks;
     struct ss_check_row *check;
     int64_t n_pairs;
@@ -115,6 +122,16 @@ struct ss_point_data {
     int n_ports;
     struct ss_port_row *port; /**< of `probe` */
 };
+
+/** Words of the column `carrier`, and of `network` for NVLink. */
+#define SS_PATH_P2P "p2p"
+#define SS_PATH_MEMORY "memory"
+#define SS_PATH_GPUDIRECT "gpudirect"
+#define SS_PATH_RDMA "rdma"
+#define SS_PATH_SOCKETS "sockets"
+#define SS_PATH_OTHER "other"
+#define SS_PATH_UNKNOWN "unknown"
+#define SS_PATH_NVLINK "NVLink"
 
 /** The mode of a point that holds pairs and no steps. */
 #define SS_MODE_PAIRS "pairs"
@@ -146,7 +163,7 @@ struct ss_run_data {
     char precision[8], grad_dtype[8];
     double peak_flops; /**< per device at this precision; NaN: unknown */
     char peak_source[128];
-    char transports[256]; /**< what MPI, UCX, NCCL used, in words */
+    char transports[256]; /**< the MPI library; of probe: what it used */
     int32_t share_devices;
     int64_t planned_points, budget_ns, seed;
     uint64_t config_hash;

@@ -63,6 +63,13 @@ static const struct ss_column net_columns[] = {
 #undef SS_TABLE_NET
 };
 #undef ROW
+#define ROW struct ss_path_row
+static const struct ss_column path_columns[] = {
+#define SS_TABLE_PATH
+#include "store/schema.def"
+#undef SS_TABLE_PATH
+};
+#undef ROW
 #define ROW struct ss_pair_row
 static const struct ss_column pair_columns[] = {
 #define SS_TABLE_PAIR
@@ -123,7 +130,8 @@ static const struct ss_column run_columns[] = {
                 STR(8, grad_dtype, "of the reduced gradients") F64(
                     peak_flops, "per device at this precision; NaN: unknown")
                     STR(128, peak_source, "where the peak comes from")
-                        STR(256, transports, "what MPI, UCX and NCCL used")
+                        STR(256, transports,
+                            "the MPI library; what it used: table paths")
                             I32(share_devices, "1: ranks shared devices")
                                 I64(planned_points, "points planned")
                                     I64(budget_ns, "time given")
@@ -155,6 +163,8 @@ TABLE(ss_table_terms, "terms",
       terms_columns, struct ss_terms_row, false);
 TABLE(ss_table_net, "net", "bytes at each network interface of each node",
       net_columns, struct ss_net_row, false);
+TABLE(ss_table_path, "paths", "what carried communication, by library",
+      path_columns, struct ss_path_row, false);
 TABLE(ss_table_pair, "pairs",
       "one row a timed batch between two nodes or devices", pair_columns,
       struct ss_pair_row, true);

@@ -46,6 +46,7 @@ extern const struct ss_table ss_table_block;
 extern const struct ss_table ss_table_block_rank;
 extern const struct ss_table ss_table_terms;
 extern const struct ss_table ss_table_net;
+extern const struct ss_table ss_table_path;
 extern const struct ss_table ss_table_pair;
 extern const struct ss_table ss_table_coll;
 extern const struct ss_table ss_table_port;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "analysis/paths.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cluster/agree.h"
@@ -99,6 +100,7 @@ static void rank_row(const struct ss_context *context,
         .member = run->size > 0 ? run->comms.group->rank : -1,
         .comm_create_ns = run->create_ns,
         .clock_bound_ns = run->own_bound_ns,
+        .between_bytes = run->size > 0 ? run->between_bytes : NAN,
         .verified = -1,
     };
     if (getrusage(RUSAGE_SELF, &usage) == 0)
@@ -248,6 +250,25 @@ static enum ss_status gather_net(struct ss_context *context,
     return status;
 }
 
+/** What the engine knows of its ways, one row a kind over all ranks. */
+static enum ss_status gather_paths(struct ss_context *context,
+                                   const struct ss_point_run *run,
+                                   struct ss_point_data *data)
+{
+    struct ss_path_row mine[8];
+    const struct ss_engine_ops *ops = context->engine->ops;
+    void *rows = NULL;
+    int64_t n = 0;
+    int own = 0;
+
+    if (run->size > 0 && ops->paths)
+        own = ops->paths(context->engine, mine, (int)SS_COUNT_OF(mine));
+    SS_TRY(gather_rows(context, mine, sizeof(mine[0]), own, &rows, &n));
+    data->path = rows;
+    data->n_paths = ss_paths_merge(data->path, (int)n);
+    return SS_OK;
+}
+
 static enum ss_status gather_tables(struct ss_context *context,
                                     const struct ss_point_run *run,
                                     struct ss_point_data *data)
@@ -271,6 +292,7 @@ static enum ss_status gather_tables(struct ss_context *context,
                        run->n_checks, &rows, &n));
     data->check = rows;
     data->n_checks = (int)n;
+    SS_TRY(gather_paths(context, run, data));
     return gather_net(context, run, data);
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cluster/agree.h"
+#include "sweep/between.h"
 #include "sweep/context.h"
 #include "sweep/samples.h"
 
@@ -92,6 +93,8 @@ static enum ss_status build_plan(struct ss_context *context,
     if (run->group == -2)
         SS_TRY(filler_point(context, run->size, &mine));
     SS_TRY(ss_point_plan(context, &mine, member, &run->plan));
+    SS_TRY(ss_between_bytes(&run->plan, &context->topology, run->first,
+                            context->world->rank, &run->between_bytes));
     if (run->point->strong && run->group >= 0 &&
         run->point->size != run->point->base_size) {
         /* planted costs are scaled by the same op at the base size */

@@ -53,6 +53,7 @@ struct ss_point_run {
     struct ss_plan plan, base;
     bool has_base;
     int64_t create_ns, first_step_ns;
+    double between_bytes;         /**< to other nodes per step, at least */
     bool comm;                    /**< some group has communication */
     int steps[SS_VARIANTS];       /**< stored steps per block */
     int64_t step_ns[SS_VARIANTS]; /**< from the pilot, world's smallest */

@@ -12,6 +12,7 @@ ss_unit_test(test_stragglers USES analysis
     SOURCES unit/test_stragglers.c support/run_case.c TIMEOUT 120)
 ss_unit_test(test_startup USES analysis)
 ss_unit_test(test_coll_rate USES analysis)
+ss_unit_test(test_paths USES analysis)
 ss_unit_test(test_rules USES analysis)
 ss_unit_test(test_verdict USES analysis)
 ss_fuzz_test(fuzz_rules CORPUS rules USES analysis)

@@ -26,6 +26,7 @@ static const struct {
     {&ss_table_block_rank, "`/points/NNNN/block_ranks`"},
     {&ss_table_terms, "`/points/NNNN/terms`"},
     {&ss_table_net, "`/points/NNNN/net`"},
+    {&ss_table_path, "`/points/NNNN/paths` (where it is known)"},
     {&ss_table_pair, "`/points/NNNN/pairs` (of `probe` only)"},
     {&ss_table_coll, "`/points/NNNN/collectives` (of `probe` only)"},
     {&ss_table_port, "`/points/NNNN/ports` (of `probe` only)"},

@@ -79,7 +79,8 @@ static void fill_run(struct report_case *c)
     ss_copy(run->model, sizeof run->model, "gpt2-124m");
     ss_copy(run->precision, sizeof run->precision, "fp32");
     ss_copy(run->grad_dtype, sizeof run->grad_dtype, "fp32");
-    ss_copy(run->transports, sizeof run->transports, "Open MPI: ob1, tcp");
+    ss_copy(c->result.transports, sizeof c->result.transports,
+            "Open MPI: ob1, tcp");
     run->skeleton = 1;
     run->skeleton_share = 0.87;
     run->peak_flops = NAN;

@@ -67,6 +67,14 @@ EQUAL(ss_net_row, equal_net)
 #undef SS_TABLE_NET
     return same;
 }
+EQUAL(ss_path_row, equal_path)
+{
+    bool same = true;
+#define SS_TABLE_PATH
+#include "store/schema.def"
+#undef SS_TABLE_PATH
+    return same;
+}
 EQUAL(ss_pair_row, equal_pair)
 {
     bool same = true;
@@ -144,6 +152,7 @@ bool sample_points_equal(const struct ss_point_data *a,
     ROWS_EQUAL(n_blocks, block, equal_block)
     ROWS_EQUAL(n_terms, terms, equal_terms)
     ROWS_EQUAL(n_nets, net, equal_net)
+    ROWS_EQUAL(n_paths, path, equal_path)
     ROWS_EQUAL(n_pairs, pair, equal_pair)
     ROWS_EQUAL(n_colls, coll, equal_coll)
     ROWS_EQUAL(n_ports, port, equal_port)

@@ -72,6 +72,13 @@ static void fill_net(struct ss_net_row *row, uint64_t seed)
 #include "store/schema.def"
 #undef SS_TABLE_NET
 }
+static void fill_path(struct ss_path_row *row, uint64_t seed)
+{
+    uint64_t column = 400;
+#define SS_TABLE_PATH
+#include "store/schema.def"
+#undef SS_TABLE_PATH
+}
 static void fill_pair(struct ss_pair_row *row, uint64_t seed)
 {
     uint64_t column = 450;
@@ -217,6 +224,10 @@ static void sample_rest(struct sample_shape shape, struct ss_point_data *p)
         fill_port(&p->port[i], (uint64_t)i);
         p->port[i].node = 0;
     }
+    p->n_paths = 2;
+    p->path = need(2, sizeof *p->path);
+    for (int i = 0; i < p->n_paths; i++)
+        fill_path(&p->path[i], (uint64_t)i);
     p->n_pairs = 2;
     p->pair = need(2, sizeof *p->pair);
     for (int i = 0; i < p->n_pairs; i++) {

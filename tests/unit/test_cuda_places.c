@@ -59,40 +59,77 @@ static void a_rank_without_a_device_is_named(void **state)
 
 /* Lines as NCCL 2.28 writes them. */
 static const char log_text[] =
+    "vm:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB "
+    "[2]mlx5_4:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
     "vm:1:2 [0] NCCL INFO NET/Socket : Using [0]lo:127.0.0.1<0>\n"
+    "vm:1:2 [0] NCCL INFO                     + NVL[480.0] - NVS/0\n"
     "vm:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n"
     "vm:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] via P2P/IPC\n"
     "vm:1:2 [0] NCCL INFO Channel 00 : 2[2] -> 3[3] via SHM/direct/direct\n"
     "vm:1:2 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via "
-    "NET/IB/3/GDRDMA\n"
+    "NET/IB/2/GDRDMA\n"
     "vm:1:2 [0] NCCL INFO Channel 02/0 : 9[1] -> 0[0] [receive] via NET/IB/0\n"
     "vm:1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via "
     "NET/Socket/0\n"
     "vm:1:2 [0] NCCL INFO Connected all rings, use ring PXN 0 via nothing\n"
     "vm:1:2 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] via pigeon";
 
+static void expect_row(const struct ss_path_row *row, int64_t connections,
+                       const char *carrier, const char *network,
+                       const char *devices)
+{
+    assert_string_equal(row->library, "nccl");
+    assert_string_equal(row->carrier, carrier);
+    assert_string_equal(row->network, network);
+    assert_string_equal(row->devices, devices);
+    assert_int_equal(row->connections, connections);
+    assert_int_equal(row->ranks, 1);
+}
+
 static void transports_are_counted(void **state)
 {
     (void)state;
-    struct ss_nccl_paths paths = {.p2p = 0};
-    char text[160];
-    ss_nccl_paths_text(&paths, text, sizeof(text));
-    assert_string_equal(text, "");
+    struct ss_nccl_paths paths = {.p2p = 0}, before;
+    struct ss_path_row row[SS_NCCL_PATHS];
+    assert_int_equal(ss_nccl_paths_rows(&paths, NULL, row), 0);
     ss_nccl_log_parse(log_text, &paths);
-    assert_int_equal(paths.p2p, 2);
-    assert_int_equal(paths.shm, 1);
-    assert_int_equal(paths.rdma, 1);
-    assert_int_equal(paths.bounce, 1);
-    assert_int_equal(paths.socket, 1);
-    assert_int_equal(paths.other, 1);
-    ss_nccl_paths_text(&paths, text, sizeof(text));
-    assert_string_equal(text, "2 P2P, 1 through host memory, 1 RDMA with "
-                              "GPUDirect, 1 RDMA without GPUDirect, 1 "
-                              "sockets, 1 other");
-    ss_nccl_paths_text(&paths, text, 12); /* cut, and ended */
-    assert_int_equal(strlen(text), 11);
+    assert_int_equal(ss_nccl_paths_rows(&paths, NULL, row), 6);
+    expect_row(&row[0], 2, "p2p", "NVLink", "");
+    expect_row(&row[1], 1, "memory", "", "");
+    /* which of the two devices had GPUDirect is not kept apart */
+    expect_row(&row[2], 1, "gpudirect", "IB", "mlx5_0,mlx5_4");
+    expect_row(&row[3], 1, "rdma", "IB", "mlx5_0,mlx5_4");
+    expect_row(&row[4], 1, "sockets", "Socket", "lo");
+    expect_row(&row[5], 1, "other", "", "");
+    before = paths;
     ss_nccl_log_parse("", &paths);
-    assert_int_equal(paths.p2p, 2);
+    assert_int_equal(ss_nccl_paths_rows(&paths, &before, row), 0);
+    ss_nccl_log_parse("x Channel 0 : 1 -> 0 via P2P/IPC\n", &paths);
+    assert_int_equal(ss_nccl_paths_rows(&paths, &before, row), 1);
+    expect_row(&row[0], 1, "p2p", "NVLink", "");
+}
+
+/* A network of a plugin's, RoCE, devices without names or number, no NVLink. */
+static void networks_are_told_apart(void **state)
+{
+    (void)state;
+    struct ss_nccl_paths paths = {.p2p = 0};
+    struct ss_path_row row[SS_NCCL_PATHS];
+    ss_nccl_log_parse("a Channel 0 : 1 -> 0 via NET/AWS Libfabric/1/GDRDMA\n"
+                      "a Channel 0 : 1 -> 0 via NET/AWS Libfabric/99\n"
+                      "a Channel 0 : 1 -> 0 via NET/\n"
+                      "a Channel 0 : 1 -> 0 via P2P/IPC",
+                      &paths);
+    assert_int_equal(ss_nccl_paths_rows(&paths, NULL, row), 3);
+    expect_row(&row[0], 1, "p2p", "", "");
+    expect_row(&row[1], 1, "gpudirect", "AWS Libfabric", "device 1");
+    expect_row(&row[2], 2, "rdma", "AWS Libfabric", "device 1");
+    paths = (struct ss_nccl_paths){.p2p = 0};
+    ss_nccl_log_parse("NET/IB : Using [0]mlx5_2:1/RoCE [x]y [40]z; OOB [\n"
+                      "Channel 0 : 1 -> 0 via NET/IB/0/GDRDMA",
+                      &paths);
+    assert_int_equal(ss_nccl_paths_rows(&paths, NULL, row), 1);
+    expect_row(&row[0], 1, "gpudirect", "RoCE", "mlx5_2");
 }
 
 int main(void)
@@ -102,6 +139,7 @@ int main(void)
         cmocka_unit_test(two_ranks_on_one_device_are_named),
         cmocka_unit_test(a_rank_without_a_device_is_named),
         cmocka_unit_test(transports_are_counted),
+        cmocka_unit_test(networks_are_told_apart),
     };
     return cmocka_run_group_tests_name("places of devices", tests, NULL, NULL);
 }

@@ -79,6 +79,31 @@ static void all_devices_are_read_in_order(void **state)
     ss_net_free(&got);
 }
 
+static void state_and_hardware_are_read(void **state)
+{
+    struct ss_net_snapshot got;
+    plant_net(*state, "eth0", "1\n", "2\n");
+    plant(*state, "class/net/eth0/operstate", "up\n");
+    plant(*state, "class/net/eth0/device/vendor", "0x15b3\n");
+    plant_net(*state, "eth1", "1\n", "2\n");
+    plant(*state, "class/net/eth1/operstate", "down\n");
+    plant_net(*state, "eth2", "1\n", "2\n");
+    plant_port(*state, "mlx5_0/ports/1", "5\n", "6\n");
+    plant(*state, "class/infiniband/mlx5_0/ports/1/state", "4: ACTIVE\n");
+    plant_port(*state, "mlx5_1/ports/1", "5\n", "6\n");
+    plant(*state, "class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n");
+    plant_port(*state, "mlx5_2/ports/1", "5\n", "6\n");
+    assert_int_equal(ss_net_read(*state, &got), SS_OK);
+    assert_int_equal(got.n, 6);
+    static const int active[] = {1, -1, 0, 1, -1, 0};
+    static const int physical[] = {1, 0, 0, 1, 1, 1};
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(got.row[i].active, active[i]);
+        assert_int_equal(got.row[i].physical, physical[i]);
+    }
+    ss_net_free(&got);
+}
+
 static void broken_devices_cost_their_row_only(void **state)
 {
     struct ss_net_snapshot got;
@@ -158,6 +183,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(all_devices_are_read_in_order),
+        TEST(state_and_hardware_are_read),
         TEST(broken_devices_cost_their_row_only),
         TEST(no_sysfs_gives_no_rows),
         cmocka_unit_test(differences_allow_for_wraps),

@@ -112,7 +112,7 @@ static void stretch(struct report_case *c)
 {
     struct ss_run_data *run = &c->run;
     memset(run->model, 'm', sizeof run->model - 1);
-    memset(run->transports, 't', sizeof run->transports - 1);
+    memset(c->result.transports, 't', sizeof c->result.transports - 1);
     memset(run->version, 'v', sizeof run->version - 1);
     memset(run->run_id, 'r', sizeof run->run_id - 1);
     memset(run->end_reason, 'e', sizeof run->end_reason - 1);
