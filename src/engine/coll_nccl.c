@@ -23,6 +23,7 @@
 
 struct ss_nccl {
     const struct ss_nccl_api *api;
+    struct ss_progress *progress;
     ncclComm_t parent; /* NULL where one dimension is the whole group */
     ncclComm_t dim[SS_DIMS];
     atomic_bool told;     /* to abort */
@@ -71,6 +72,22 @@ static enum ss_status settle(struct ss_nccl *nccl, ncclComm_t comm,
     return result == ncclSuccess ? SS_OK : failed(nccl, comm, what, result);
 }
 
+static void put(_Atomic int64_t *word, int64_t value)
+{
+    atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+/* A rank that has asked for the communicator waits; one that has not is what
+ * it waits for, and the last words of both must tell. */
+static void mark_waiting(struct ss_nccl *nccl, bool waits)
+{
+    struct ss_progress *at = nccl->progress;
+    if (waits)
+        put(&at->nth,
+            1 + atomic_load_explicit(&at->n_calls, memory_order_relaxed));
+    put(&at->collective, waits ? SS_CONNECTING : -1);
+}
+
 static ncclConfig_t config_of(void)
 {
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -94,7 +111,10 @@ static enum ss_status create_all(struct ss_nccl *nccl, struct ss_rt *rt,
     SS_TRY(ss_bcast_all(rt, &id, sizeof(id), 0));
     ncclResult_t result =
         nccl->api->ncclCommInitRankConfig(out, rt->size, id, rt->rank, &config);
-    return settle(nccl, *out, result, "create a communicator");
+    mark_waiting(nccl, true);
+    status = settle(nccl, *out, result, "create a communicator");
+    mark_waiting(nccl, false);
+    return status;
 }
 
 /* A child is not there before the parent is done with it. */
@@ -126,7 +146,10 @@ static enum ss_status split_all(struct ss_nccl *nccl, struct ss_rt *group,
         nccl->api->ncclCommSplit(nccl->parent, color, dim->rank, out, &config);
     if (result != ncclSuccess && result != ncclInProgress)
         return failed(nccl, nccl->parent, "split a communicator", result);
-    return await_child(nccl, out);
+    mark_waiting(nccl, true);
+    enum ss_status status = await_child(nccl, out);
+    mark_waiting(nccl, false);
+    return status;
 }
 
 static enum ss_status connect_all(struct ss_nccl *nccl,
@@ -150,12 +173,14 @@ static enum ss_status connect_all(struct ss_nccl *nccl,
     return SS_OK;
 }
 
-enum ss_status ss_nccl_open(const struct ss_nccl_api *api, struct ss_nccl **out)
+enum ss_status ss_nccl_open(const struct ss_nccl_api *api,
+                            struct ss_progress *progress, struct ss_nccl **out)
 {
     struct ss_nccl *nccl = ss_alloc(1, sizeof(*nccl), "communicators of NCCL");
     if (!nccl)
         return SS_ERR_NO_MEMORY;
     nccl->api = api;
+    nccl->progress = progress;
     pthread_mutex_init(&nccl->lock, NULL);
     *out = nccl;
     return SS_OK;

@@ -37,9 +37,10 @@ enum ss_status ss_nccl_pose(const char *host, int slot);
 /** Can it run this kind of op? */
 bool ss_nccl_does(enum ss_op_kind kind);
 
-/** The api is borrowed. */
+/** The api is borrowed, and so is progress, where a rank that waits for a
+ * communicator says so: SS_CONNECTING (engine.h). */
 enum ss_status ss_nccl_open(const struct ss_nccl_api *api,
-                            struct ss_nccl **out);
+                            struct ss_progress *progress, struct ss_nccl **out);
 /** Collective over the group: one parent, split by dimension where there are
  * several. May be aborted by ss_nccl_abort from another thread. The runtimes
  * are used here only. */

@@ -78,7 +78,7 @@ void ss_cuda_read_log(const struct ss_cuda *self, struct ss_nccl_paths *out)
 int ss_cuda_paths(struct ss_engine *engine, struct ss_path_row *rows, int max)
 {
     const struct ss_cuda *self = ss_cuda_of(engine);
-    struct ss_path_row found[SS_NCCL_PATHS] = {{.library = "nccl"}};
+    struct ss_path_row found[SS_NCCL_PATHS] = {{.library = "nccl", .ranks = 1}};
     struct ss_nccl_paths paths;
     int n = 1;
     if (!self->nccl)

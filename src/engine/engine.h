@@ -126,6 +126,10 @@ struct ss_engine_ops {
     void (*close)(struct ss_engine *);
 };
 
+/** Stands in progress->collective while a rank has done its part of a
+ * communicator's creation, and waits for the others'. */
+#define SS_CONNECTING (INT64_C(1) << 41)
+
 struct ss_engine {
     const struct ss_engine_ops *ops;
     struct ss_progress *progress; /**< set by the caller; never NULL */

@@ -158,7 +158,8 @@ static enum ss_status cuda_open(const struct ss_engine_args *args,
 static enum ss_status new_nccl(struct ss_cuda *self)
 {
     struct ss_nccl *nccl = NULL;
-    enum ss_status status = ss_nccl_open(self->nccl_api, &nccl);
+    enum ss_status status =
+        ss_nccl_open(self->nccl_api, self->base.progress, &nccl);
     pthread_mutex_lock(&self->nccl_lock);
     self->nccl = nccl;
     pthread_mutex_unlock(&self->nccl_lock);

@@ -34,6 +34,8 @@ static const char *op_name(void *arg, int64_t op, char *out, size_t size)
 
     if (op == SS_MEETING)
         ss_copy(out, size, "a meeting between blocks");
+    else if (op == SS_CONNECTING)
+        ss_copy(out, size, "creation of a communicator");
     else if (plan && op >= 0 && op < plan->n_ops)
         ss_copy(out, size, plan->op[op].name);
     else
