@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any text as NCCL's log: no more connections than lines, and the words that
- * are made of the counts fit where they go.
+ * Any text as NCCL's log: no more connections than lines, and the rows that
+ * are made of them are whole.
  */
 #include <stdint.h>
 #include <string.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ss_nccl_paths paths = {0};
-    char words[64];
+    struct ss_path_row row[SS_NCCL_PATHS];
     struct ss_buf text;
     size_t lines = 1;
     ss_buf_init(&text, size + 1);
@@ -24,11 +24,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ss_nccl_log_parse(ss_buf_text(&text), &paths);
     SS_ASSERT((size_t)(paths.p2p + paths.shm + paths.rdma + paths.bounce +
                        paths.socket + paths.other) <= lines);
-    for (size_t room = 1; room <= sizeof words; room++) {
-        memset(words, 'x', sizeof words);
-        ss_nccl_paths_text(&paths, words, room);
-        SS_ASSERT(strnlen(words, sizeof words) < room);
+    int n = ss_nccl_paths_rows(&paths, NULL, row);
+    SS_ASSERT(n >= 0 && n <= SS_NCCL_PATHS);
+    for (int r = 0; r < n; r++) {
+        SS_ASSERT(row[r].connections > 0);
+        SS_ASSERT(strnlen(row[r].network, sizeof row[r].network) <
+                  sizeof row[r].network);
+        SS_ASSERT(strnlen(row[r].devices, sizeof row[r].devices) <
+                  sizeof row[r].devices);
     }
+    SS_ASSERT(ss_nccl_paths_rows(&paths, &paths, row) == 0);
     ss_buf_free(&text);
     return 0;
 }
