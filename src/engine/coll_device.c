@@ -67,7 +67,7 @@ static enum ss_status device_connect_all(struct ss_coll_lib *lib,
 
     comms.dim[SS_DIM_DP] = group;
     lib->group = group;
-    SS_TRY(ss_nccl_open(d->api, &d->nccl));
+    SS_TRY(ss_nccl_open(d->api, NULL, &d->nccl));
     return ss_nccl_connect_all(d->nccl, &comms);
 }
 

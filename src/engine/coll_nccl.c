@@ -82,6 +82,8 @@ static void put(_Atomic int64_t *word, int64_t value)
 static void mark_waiting(struct ss_nccl *nccl, bool waits)
 {
     struct ss_progress *at = nccl->progress;
+    if (!at)
+        return;
     if (waits)
         put(&at->nth,
             1 + atomic_load_explicit(&at->n_calls, memory_order_relaxed));

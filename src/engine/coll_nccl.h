@@ -38,7 +38,7 @@ enum ss_status ss_nccl_pose(const char *host, int slot);
 bool ss_nccl_does(enum ss_op_kind kind);
 
 /** The api is borrowed, and so is progress, where a rank that waits for a
- * communicator says so: SS_CONNECTING (engine.h). */
+ * communicator says so: SS_CONNECTING (engine.h); NULL: it does not. */
 enum ss_status ss_nccl_open(const struct ss_nccl_api *api,
                             struct ss_progress *progress, struct ss_nccl **out);
 /** Collective over the group: one parent, split by dimension where there are
