@@ -85,7 +85,7 @@ static struct ss_pair_plan plan_of(const struct ss_probe *probe, int pass,
     };
 
     if (pass == SS_PASS_SOAK) {
-        plan.samples = 1;
+        plan.samples = 2; /* the better one: TCP that was idle starts slowly */
         plan.message = probe->soak_message;
         plan.count = probe->soak_count;
     }
