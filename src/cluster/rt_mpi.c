@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The runtime over real MPI (only rt_mpi*.c include mpi.h): MPI-3.1 calls, every
- * one checked, errors returned with the library's own words. Any MPI error ends
- * the job, so nothing here tries to recover. Must not know what travels:
- * layouts, plans and topology stay above.
+ * The runtime over real MPI (only rt_mpi*.c include mpi.h): MPI-3.1 calls,
+ * every one checked, errors returned with the library's own words. Any MPI
+ * error ends the job, so nothing here tries to recover. Must not know what
+ * travels: layouts, plans and topology stay above.
  */
 #include <limits.h>
 #include <mpi.h>
