@@ -8,6 +8,7 @@ ss_unit_test(test_clocksync USES cluster)
 ss_unit_test(test_last_words USES cluster)
 ss_unit_test(test_links_up USES cluster)
 ss_unit_test(test_siblings USES cluster)
+ss_unit_test(test_ended USES cluster)
 ss_unit_test(test_rt_threads USES cluster
     SOURCES unit/test_rt_threads.c support/rt_cases.c
     support/rt_cases_world.c)
