@@ -9,7 +9,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/../support/fuzz.cmake)
 ss_fuzz_test(fuzz_store_read CORPUS store_fuzz USES store store_sample)
 ss_unit_test(test_store USES store LIBS ss_store_sample)
 ss_unit_test(test_store_claim USES store LIBS ss_store_sample)
-ss_unit_test(test_store_damage USES store LIBS ss_store_sample)
+ss_unit_test(test_store_damage TIMEOUT 180 USES store LIBS ss_store_sample)
 ss_unit_test(test_store_torture USES store LIBS ss_store_sample)
 ss_unit_test(test_store_provenance USES store)
 
