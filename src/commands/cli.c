@@ -134,7 +134,6 @@ static const char **plain_option(struct ss_cli *cli, int key)
 {
     switch (key) {
     case SS_KEY_CONFIG:
-    case 'c':
         return &cli->config_file;
     case SS_KEY_ENGINE:
         return &cli->engine;

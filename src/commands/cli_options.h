@@ -9,8 +9,8 @@
 #include "commands/cli.h"
 
 enum ss_cli_key {
+    SS_KEY_CONFIG = 'c', /* the one with a short name too */
     SS_KEY_SET = 256,
-    SS_KEY_CONFIG,
     SS_KEY_ENGINE,
     SS_KEY_OUT,
     SS_KEY_DRY_RUN,
