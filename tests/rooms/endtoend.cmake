@@ -41,10 +41,10 @@ if(TARGET stepscale)
     endif()
     if(SS_PYTHON)
         ss_e2e_test(stop TIMEOUT 300 COMMAND ${SS_PYTHON} ${e2e}/stop.py)
-        ss_e2e_test(disks ALONE TIMEOUT 400 COMMAND ${SS_PYTHON} ${e2e}/disks.py)
+        ss_e2e_test(disks TIMEOUT 400 COMMAND ${SS_PYTHON} ${e2e}/disks.py)
         ss_e2e_test(validate TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/validate.py)
-        ss_e2e_test(resume ALONE TIMEOUT 300
+        ss_e2e_test(resume TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/resume.py)
         ss_e2e_test(probe_facts ALONE TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/probe_facts.py)
@@ -57,10 +57,10 @@ if(TARGET stepscale)
             COMMAND ${SS_PYTHON} ${e2e}/kills.py threads 6 25)
         ss_e2e_test(kills_mpi ALONE TIMEOUT 300
             COMMAND ${SS_PYTHON} ${e2e}/kills.py writer 4 50)
-        ss_e2e_test(kills_random ALONE TIMEOUT 200
+        ss_e2e_test(kills_random TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/kills.py random 6)
         # who was killed; 20 of each engine: tests/full/kills
-        ss_e2e_test(lost ALONE TIMEOUT 200
+        ss_e2e_test(lost TIMEOUT 200
             COMMAND ${SS_PYTHON} ${e2e}/lost.py 2)
         # 20,000 of them: tests/run --full mutations
         ss_e2e_test(mutations ALONE TIMEOUT 300
