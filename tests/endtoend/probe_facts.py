@@ -109,7 +109,8 @@ class Facts(unittest.TestCase):
         self.assertEqual(wrong, {("all_reduce", "world")})
 
     def test_healthy(self):
-        result, code = self.probe([])
+        # one pair: more ranks share cores here, and then a rank may look slow
+        result, code = self.probe([], ranks=2)
         self.assertEqual(code, 0)
         self.assertEqual(self.findings(result, "corruption"), [])
         ops = {c["op"] for c in result["collectives"]}
