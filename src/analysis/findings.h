@@ -29,6 +29,9 @@ void ss_find_hang(struct ss_findings *list,
 void ss_find_corruption(struct ss_findings *list);
 void ss_find_drift(struct ss_findings *list);
 void ss_find_shared_cores(struct ss_findings *list);
+/** Do ranks of this run take turns on a core? Then what they say of each
+ * other's speed is never an error. */
+bool ss_ranks_share_cores(const struct ss_run_data *run);
 /* findings_points.c: what does not add up */
 void ss_find_accounting(struct ss_findings *list,
                         const struct ss_point_result *point, int n);

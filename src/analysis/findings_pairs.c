@@ -70,9 +70,11 @@ static const char *interface_of(const struct links *l, int node)
     return "";
 }
 
-static enum ss_severity severity_of(double factor)
+/* Ranks that take turns on a core measure the scheduler. */
+static enum ss_severity severity_of(const struct links *l, double factor)
 {
-    return factor > ERROR_FACTOR ? SS_ERROR : SS_WARNING;
+    bool sure = !ss_ranks_share_cores(l->run);
+    return sure && factor > ERROR_FACTOR ? SS_ERROR : SS_WARNING;
 }
 
 /** Mbit/s or Gbit/s of a cost in ns/byte. */
@@ -112,7 +114,7 @@ static void say_node(struct links *l, const struct ss_link_fault *fault)
     const char *interface = interface_of(l, fault->a);
     struct ss_finding *f =
         ss_findings_add(l->list, interface[0] ? SS_SLOW_LINK : SS_SLOW_NODE,
-                        severity_of(fault->factor));
+                        severity_of(l, fault->factor));
     char name[64], slow[32], good[32], chance[32];
 
     if (!f)
@@ -139,7 +141,7 @@ static void say_node(struct links *l, const struct ss_link_fault *fault)
 static void say_path(struct links *l, const struct ss_link_fault *fault)
 {
     struct ss_finding *f =
-        ss_findings_add(l->list, SS_SLOW_PATH, severity_of(fault->factor));
+        ss_findings_add(l->list, SS_SLOW_PATH, severity_of(l, fault->factor));
     bool both = fault->place == SS_FAULT_PATH;
     char a[64], b[64], slow[32], good[32], chance[32];
 
@@ -229,7 +231,7 @@ static void say_flicker(struct links *l, const struct ss_flicker *flicker,
                         double start)
 {
     struct ss_finding *f = ss_findings_add(l->list, SS_INTERMITTENT_LINK,
-                                           severity_of(flicker->factor));
+                                           severity_of(l, flicker->factor));
     char a[64], b[64] = "", when[160];
 
     if (!f)

@@ -150,6 +150,19 @@ void ss_find_drift(struct ss_findings *list)
     drift_of(list, list->run->variable, list->run->n_variables, false);
 }
 
+static bool shares_cores(const struct ss_rank_row *row)
+{
+    return row->sharers > 1 && row->sharers > row->cores;
+}
+
+bool ss_ranks_share_cores(const struct ss_run_data *run)
+{
+    for (int r = 0; r < run->n_ranks; r++)
+        if (shares_cores(&run->rank[r]))
+            return true;
+    return false;
+}
+
 void ss_find_shared_cores(struct ss_findings *list)
 {
     const struct ss_run_data *run = list->run;
@@ -157,8 +170,7 @@ void ss_find_shared_cores(struct ss_findings *list)
 
     for (int r = 0; r < run->n_ranks; r++) {
         const struct ss_rank_row *row = &run->rank[r];
-        if (row->sharers <= 1 || row->sharers <= row->cores ||
-            row->node == told)
+        if (!shares_cores(row) || row->node == told)
             continue;
         told = row->node;
         struct ss_finding *f = ss_findings_add(list, SS_SHARED_CORES, SS_INFO);

@@ -24,8 +24,9 @@
 enum { NODES = 8, NODES_MOST = 512, CYCLES = 4, ROWS = 20000 };
 
 struct plan {
-    int node; /* slow whatever its partner, -1 */
-    int a, b; /* slow path, -1 */
+    int sharers; /* ranks on the one core of each */
+    int node;    /* slow whatever its partner, -1 */
+    int a, b;    /* slow path, -1 */
     double factor, all, wire;
     int soak;  /* rounds; the node is slow in a tenth of them */
     int nodes; /* 0: NODES */
@@ -106,6 +107,8 @@ static void fill(const struct plan *plan)
         ss_format(the.node[i].name, sizeof the.node[i].name, "n%d", i + 1);
         the.rank[i].rank = the.rank[i].node = i;
         the.rank[i].device = -1;
+        the.rank[i].sharers = plan->sharers;
+        the.rank[i].cores = 1;
     }
     for (int r = 0; r < ss_tournament_rounds(n, 0); r++) {
         ss_tournament_match(n, r, partner);
@@ -176,6 +179,23 @@ static void a_slow_node_fails_and_is_excluded(void **state)
     assert_non_null(
         strstr(the.result.sentence, "8 nodes, 28 pairs: 400 Mbit/s"));
     assert_non_null(strstr(the.result.sentence, "the link of n5 is 5"));
+    done();
+}
+
+/* Ranks that take turns on a core: said, but it fails nothing. */
+static void turns_on_a_core_are_no_error(void **state)
+{
+    const struct plan plan = {
+        .sharers = 3, .node = 4, .a = -1, .b = -1, .factor = 5, .all = 1};
+    (void)state;
+    judge(&plan);
+    int links = 0;
+    for (int i = 0; i < the.result.n_findings; i++) {
+        assert_int_not_equal(the.result.finding[i].severity, SS_ERROR);
+        links += the.result.finding[i].kind == SS_SLOW_LINK;
+    }
+    assert_int_equal(links, 1);
+    assert_int_equal(the.result.verdict.exit_code, 0);
     done();
 }
 
@@ -355,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_node_fails_and_is_excluded),
+        cmocka_unit_test(turns_on_a_core_are_no_error),
         cmocka_unit_test(a_slow_path_blames_no_node),
         cmocka_unit_test(a_slow_network_is_held_against_the_wire),
         cmocka_unit_test(slow_at_times_comes_with_its_times),
