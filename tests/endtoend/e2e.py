@@ -43,6 +43,8 @@ class Job:
         extra = dict(env or {})
         if preload:
             extra["LD_PRELOAD"] = preload
+            # a sanitizer wants to be the first library; here the shim is
+            extra["ASAN_OPTIONS"] = "verify_asan_link_order=0:detect_leaks=0"
         setting = [f"{key}={value}" for key, value in extra.items()]
         command = ["env"] + setting + command
         if ranks > 1:

@@ -27,8 +27,6 @@ import e2e
 SHIM = os.environ.get("SS_KILL_SHIM", "")
 THREAD_JOB = os.environ.get("SS_THREAD_JOB", "thread_job")
 NOISY = e2e.MANY + ["null.noise=0.1", "measure.sample_every=2"]
-# A sanitizer wants to be the first library; here the shim is.
-SANITIZER = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
 
 
 def points_of(path):
@@ -65,7 +63,6 @@ def words(base, out, ranks):
 
 def job(kind, ranks, out, env):
     """(code, stdout, stderr) of one job whose writer has the shim."""
-    env = dict(SANITIZER, **env)
     arguments = words(NOISY, out, ranks)
     if kind == "writer":
         return e2e.run(arguments, ranks, preload=SHIM, env=env)
