@@ -83,12 +83,17 @@ if(TARGET stepscale)
     endif()
     if(SS_PYTHON)
         # a real Slurm, and every way in which a job can end
+        set(slurm_label "e2e;cluster")
+        if(SS_SANITIZE) # slow ranks, and Slurm's own deadlines
+            set(slurm_label full)
+        endif()
         ss_e2e_test(cluster_slurm ALONE TIMEOUT 400
             COMMAND ${SS_PYTHON} ${e2e}/cluster_slurm.py)
         ss_e2e_test(cluster_ends ALONE TIMEOUT 400
             COMMAND ${SS_PYTHON} ${e2e}/cluster_ends.py --jobs 4 each)
-        set_tests_properties(e2e_cluster_slurm e2e_cluster_ends PROPERTIES
-            LABELS "e2e;cluster")
+        set_tests_properties(e2e_cluster_slurm PROPERTIES
+            LABELS "${slurm_label}")
+        set_tests_properties(e2e_cluster_ends PROPERTIES LABELS "e2e;cluster")
         ss_e2e_test(cluster_full ALONE TIMEOUT 3600 LABEL full
             COMMAND ${CMAKE_CURRENT_LIST_DIR}/../full/cluster)
     endif()
