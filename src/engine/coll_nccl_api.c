@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/symbol.h"
 #include "engine/coll_nccl.h"
 
 #if NCCL_VERSION_CODE < NCCL_VERSION(2, 18, 1)
@@ -30,14 +31,6 @@ static enum ss_status cannot_load(void)
                    why ? why : "no reason given");
 }
 
-/* A pointer to a function out of one to an object, as POSIX wants it. */
-static bool find(struct ss_nccl_api *api, const char *name, void *function)
-{
-    void *symbol = dlsym(api->library, name);
-    memcpy(function, &symbol, sizeof(symbol));
-    return symbol != NULL;
-}
-
 enum ss_status ss_nccl_load(struct ss_nccl_api **out)
 {
     bool ok = true;
@@ -46,7 +39,7 @@ enum ss_status ss_nccl_load(struct ss_nccl_api **out)
         return SS_ERR_NO_MEMORY;
     api->library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
     ok = api->library != NULL;
-#define X(name) ok = ok && find(api, #name, &api->name);
+#define X(name) ok = ok && ss_symbol_find(api->library, #name, &api->name);
     SS_NCCL_FUNCTIONS(X)
 #undef X
     if (ok) {

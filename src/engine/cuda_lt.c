@@ -7,21 +7,13 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/mem.h"
+#include "base/symbol.h"
 
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
 #define LIBRARY "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR)
-
-/* A pointer to a function out of one to an object, as POSIX wants it. */
-static bool find(struct ss_lt *lt, const char *name, void *function)
-{
-    void *symbol = dlsym(lt->library, name);
-    memcpy(function, &symbol, sizeof(symbol));
-    return symbol != NULL;
-}
 
 enum ss_status ss_lt_open(struct ss_lt **out)
 {
@@ -30,7 +22,7 @@ enum ss_status ss_lt_open(struct ss_lt **out)
         return SS_ERR_NO_MEMORY;
     lt->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     bool ok = lt->library != NULL;
-#define X(name) ok = ok && find(lt, #name, &lt->name);
+#define X(name) ok = ok && ss_symbol_find(lt->library, #name, &lt->name);
     SS_LT_FUNCTIONS(X)
 #undef X
     if (ok) {

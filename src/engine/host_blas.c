@@ -7,9 +7,9 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
+#include "base/symbol.h"
 #include "engine/engine.h"
 
 #define LIBRARY "libopenblas.so.0"
@@ -29,14 +29,6 @@ static enum ss_status cannot_load(struct ss_blas *blas)
                    "cannot load OpenBLAS for the host engine (%s): install "
                    "it, or name its folder in LD_LIBRARY_PATH",
                    why ? why : "no reason given");
-}
-
-/* A pointer to a function out of one to an object, as POSIX wants it. */
-static bool find(const struct ss_blas *blas, const char *name, void *function)
-{
-    void *symbol = dlsym(blas->library, name);
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
 }
 
 /* OpenBLAS takes 128 MB of addresses a thread, and tries again for ever where a
@@ -63,7 +55,7 @@ enum ss_status ss_blas_load(struct ss_blas *out)
     if (!out->library)
         return cannot_load(out);
 #define X(name)                                                                \
-    if (!find(out, #name, &out->name))                                         \
+    if (!ss_symbol_find(out->library, #name, &out->name))                      \
         return cannot_load(out);
     SS_BLAS_FUNCTIONS(X)
 #undef X

@@ -8,10 +8,10 @@
 
 #include <dlfcn.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/symbol.h"
 
 /* From NVML's API reference; only what is called here. */
 #define NVML_OK 0
@@ -46,25 +46,21 @@ struct ss_nvml {
     int (*driver)(char *, unsigned int);
 };
 
-/* A pointer to a function out of one to an object, as POSIX wants it. */
-static void find(void *library, const char *name, void *function)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof(symbol));
-}
-
 static void find_all(struct ss_nvml *n)
 {
     void *library = n->library;
-    find(library, "nvmlInit_v2", &n->init);
-    find(library, "nvmlShutdown", &n->shutdown);
-    find(library, "nvmlDeviceGetHandleByPciBusId_v2", &n->by_bus_id);
-    find(library, "nvmlDeviceGetClockInfo", &n->clock);
-    find(library, "nvmlDeviceGetTotalEnergyConsumption", &n->energy);
-    find(library, "nvmlDeviceGetViolationStatus", &n->violation);
-    find(library, "nvmlDeviceGetTemperature", &n->temperature);
-    find(library, "nvmlDeviceGetGpuFabricInfo", &n->fabric);
-    find(library, "nvmlSystemGetDriverVersion", &n->driver);
+    (void)ss_symbol_find(library, "nvmlInit_v2", &n->init);
+    (void)ss_symbol_find(library, "nvmlShutdown", &n->shutdown);
+    (void)ss_symbol_find(library, "nvmlDeviceGetHandleByPciBusId_v2",
+                         &n->by_bus_id);
+    (void)ss_symbol_find(library, "nvmlDeviceGetClockInfo", &n->clock);
+    (void)ss_symbol_find(library, "nvmlDeviceGetTotalEnergyConsumption",
+                         &n->energy);
+    (void)ss_symbol_find(library, "nvmlDeviceGetViolationStatus",
+                         &n->violation);
+    (void)ss_symbol_find(library, "nvmlDeviceGetTemperature", &n->temperature);
+    (void)ss_symbol_find(library, "nvmlDeviceGetGpuFabricInfo", &n->fabric);
+    (void)ss_symbol_find(library, "nvmlSystemGetDriverVersion", &n->driver);
 }
 
 static void drop(struct ss_nvml *n)

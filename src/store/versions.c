@@ -8,13 +8,13 @@
 
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include <hdf5.h>
 #include <xxhash.h>
 
 #include "base/mem.h"
+#include "base/symbol.h"
 
 /* Functions of no argument that return a text. */
 static const struct {
@@ -78,10 +78,8 @@ static void add_linked(struct rows *rows)
 {
     for (size_t i = 0; i < SS_COUNT_OF(texts); i++) {
         const char *(*ask)(void) = NULL;
-        void *symbol = dlsym(RTLD_DEFAULT, texts[i].symbol);
-        if (!symbol)
+        if (!ss_symbol_find(RTLD_DEFAULT, texts[i].symbol, &ask))
             continue;
-        memcpy(&ask, &symbol, sizeof ask);
         add(rows, texts[i].name, ask());
     }
 }
@@ -89,12 +87,10 @@ static void add_linked(struct rows *rows)
 static void add_hwloc(struct rows *rows)
 {
     unsigned (*ask)(void) = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, "hwloc_get_api_version");
     char text[48];
     unsigned version;
-    if (!symbol)
+    if (!ss_symbol_find(RTLD_DEFAULT, "hwloc_get_api_version", &ask))
         return;
-    memcpy(&ask, &symbol, sizeof ask);
     version = ask();
     ss_format(text, sizeof text, "api %u.%u.%u", version >> 16,
               version >> 8 & 0xff, version & 0xff);
