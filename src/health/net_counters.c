@@ -41,19 +41,27 @@ static bool parse_counter(const struct ss_buf *text, uint64_t *out)
     return errno == 0 && (*end == '\n' || *end == '\0');
 }
 
+/* A small file, to be freed where *ok; false where it cannot be read. */
+static enum ss_status read_small(const char *folder, const char *file,
+                                 struct ss_buf *text, bool *ok)
+{
+    char path[PATH_MAX];
+    *ok = false;
+    if (!ss_format(path, sizeof path, "%s/%s", folder, file))
+        return SS_OK;
+    enum ss_status status = ss_read_file(path, COUNTER_MAX, text);
+    *ok = status == SS_OK;
+    return status == SS_ERR_NO_MEMORY ? status : SS_OK;
+}
+
 /* A decimal counter in a file of its own; *ok is false where there is none. */
 static enum ss_status read_counter(const char *folder, const char *file,
                                    uint64_t *out, bool *ok)
 {
-    char path[PATH_MAX];
     struct ss_buf text;
-    enum ss_status status;
-    *ok = false;
-    if (!ss_format(path, sizeof path, "%s/%s", folder, file))
+    SS_TRY(read_small(folder, file, &text, ok));
+    if (!*ok)
         return SS_OK;
-    status = ss_read_file(path, COUNTER_MAX, &text);
-    if (status != SS_OK)
-        return status == SS_ERR_NO_MEMORY ? status : SS_OK;
     *ok = parse_counter(&text, out);
     ss_buf_free(&text);
     return SS_OK;
@@ -88,15 +96,12 @@ static enum ss_status add_row(struct list *list, const struct ss_net_row *row)
 static enum ss_status says(const char *folder, const char *file,
                            const char *word, int32_t *out)
 {
-    char path[PATH_MAX];
     struct ss_buf text;
-    enum ss_status status;
+    bool ok;
     *out = 0;
-    if (!ss_format(path, sizeof path, "%s/%s", folder, file))
+    SS_TRY(read_small(folder, file, &text, &ok));
+    if (!ok)
         return SS_OK;
-    status = ss_read_file(path, COUNTER_MAX, &text);
-    if (status != SS_OK)
-        return status == SS_ERR_NO_MEMORY ? status : SS_OK;
     *out = strstr(ss_buf_text(&text), word) ? 1 : -1;
     ss_buf_free(&text);
     return SS_OK;
