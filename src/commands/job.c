@@ -166,49 +166,49 @@ static int worse(int a, int b)
 }
 
 /** The next stage starts anew, and under a deadline too. */
-static enum ss_status guard_stage(struct job *job, struct ss_job_todo *todo)
+static enum ss_status guard_stage(struct job *job, struct ss_job_task *task)
 {
-    int64_t limit = todo->config->deadline_start;
+    int64_t limit = task->config->deadline_start;
 
-    if (todo->guard)
+    if (task->guard)
         ss_start_guard_limit(job->guard, limit);
     else
         SS_TRY(ss_start_guard_start(environ, limit, &job->guard));
-    todo->guard = job->guard;
+    task->guard = job->guard;
     return SS_OK;
 }
 
 /** One stage: work, report, file; *more: there may be another after it. */
 static enum ss_status run_stage_all(struct job *job, struct ss_rt *rt,
                                     const struct ss_job_stage *stage,
-                                    struct ss_job_todo *todo,
+                                    struct ss_job_task *task,
                                     const struct ss_rules *rules, bool *more)
 {
     static struct ss_config config; /* large, and one at a time */
-    const struct ss_config *whole = todo->config;
+    const struct ss_config *whole = task->config;
     struct ss_run_outcome outcome = {0};
     int code = 0;
 
     config = *whole;
     if (stage->adapt)
         stage->adapt(&config);
-    SS_TRY(ss_agree_all(rt, guard_stage(job, todo)));
-    todo->config = &config;
-    enum ss_status status = stage->work(rt, todo, &outcome);
-    if (status == SS_OK && rt->rank == 0 && todo->cli->dry_run)
+    SS_TRY(ss_agree_all(rt, guard_stage(job, task)));
+    task->config = &config;
+    enum ss_status status = stage->work(rt, task, &outcome);
+    if (status == SS_OK && rt->rank == 0 && task->cli->dry_run)
         fputs(ss_buf_text(&outcome.forecast), stdout);
     else if (status == SS_OK && rt->rank == 0 && outcome.out[0])
-        code = ss_job_finish(stage, todo, rules, &outcome);
+        code = ss_job_finish(stage, task, rules, &outcome);
     if (outcome.end == SS_ERR_TRANSPORT || outcome.end == SS_ERR_TIMEOUT)
         status = outcome.end;
     if (status != SS_OK && code == 0)
         code = ss_status_exit_code(status);
     *more = status == SS_OK && outcome.end == SS_OK;
     ss_run_outcome_free(&outcome);
-    todo->config = whole;
+    task->config = whole;
     job->code[stage - job->kind->stage] = code;
     ss_start_guard_free(job->guard);
-    todo->guard = job->guard = NULL;
+    task->guard = job->guard = NULL;
     return status;
 }
 
@@ -231,34 +231,34 @@ static int worst_code(const struct job *job)
 }
 
 /** One verdict of several stages; rank 0, after their reports. */
-static void sum_up(const struct job *job, const struct ss_job_todo *todo)
+static void sum_up(const struct job *job, const struct ss_job_task *task)
 {
-    const struct ss_cli *cli = todo->cli;
-    bool is_text = ss_cli_format(cli, todo->config) == SS_FORMAT_TEXT;
+    const struct ss_cli *cli = task->cli;
+    bool is_text = ss_cli_format(cli, task->config) == SS_FORMAT_TEXT;
     FILE *file = is_text ? stdout : stderr;
 
     fprintf(file, "\n%s: %s (", job->kind->name, word_of(worst_code(job)));
     for (int i = 0; i < job->kind->n_stages; i++)
         fprintf(file, "%s%s: %s", i ? "; " : "", job->kind->stage[i].name,
                 i < job->done ? word_of(job->code[i]) : "not begun");
-    fprintf(file, "), run %s\n", todo->run_id);
+    fprintf(file, "), run %s\n", task->run_id);
 }
 
 /** One name for all that the stages leave. */
 static enum ss_status share_name_all(struct ss_rt *rt, struct ss_config *config,
-                                     struct ss_job_todo *todo)
+                                     struct ss_job_task *task)
 {
     if (rt->rank == 0) {
-        ss_record_run_id(NULL, todo->run_id);
-        ss_out_choose(config->out_file, todo->run_id, todo->out,
-                      sizeof(todo->out));
+        ss_record_run_id(NULL, task->run_id);
+        ss_out_choose(config->out_file, task->run_id, task->out,
+                      sizeof(task->out));
     }
-    SS_TRY(ss_bcast_all(rt, todo->out, sizeof(todo->out), 0));
-    if (!ss_copy(config->out_file, sizeof(config->out_file), todo->out))
+    SS_TRY(ss_bcast_all(rt, task->out, sizeof(task->out), 0));
+    if (!ss_copy(config->out_file, sizeof(config->out_file), task->out))
         return ss_fail(SS_ERR_CONFIG,
                        "the name of the result file is too "
                        "long: %s",
-                       todo->out);
+                       task->out);
     return SS_OK;
 }
 
@@ -278,21 +278,21 @@ static enum ss_status run_all(struct job *job, struct ss_rt *rt)
     if (cli.help)
         goto out;
     SS_TRY_GOTO(read_rules_all(rt, &config, &rules), status, out);
-    struct ss_job_todo todo = {.cli = &cli,
+    struct ss_job_task task = {.cli = &cli,
                                .config = &config,
                                .command_line = ss_buf_text(&words),
                                .before = &before,
                                .guard = job->guard};
     if (job->kind->n_stages > 1)
-        SS_TRY_GOTO(share_name_all(rt, &config, &todo), status, out);
+        SS_TRY_GOTO(share_name_all(rt, &config, &task), status, out);
     ss_stop_install();
     for (int i = 0; i < job->kind->n_stages && more; i++) {
         status =
-            run_stage_all(job, rt, &job->kind->stage[i], &todo, &rules, &more);
+            run_stage_all(job, rt, &job->kind->stage[i], &task, &rules, &more);
         job->done = i + 1;
     }
     if (rt->rank == 0 && job->kind->n_stages > 1 && !cli.dry_run)
-        sum_up(job, &todo);
+        sum_up(job, &task);
 out:
     ss_run_data_free(&before);
     ss_buf_free(&words);

@@ -6,7 +6,7 @@
 #include "sweep/sweep.h"
 
 /** What all ranks agreed on before the work. */
-struct ss_job_todo {
+struct ss_job_task {
     const struct ss_cli *cli;
     const struct ss_config *config;
     const char *command_line;
@@ -19,7 +19,7 @@ struct ss_job_todo {
 /** The measuring; collective. Leaves parts on disk and says how it ended; one
  * that leaves no outcome->out has no report. */
 typedef enum ss_status (*ss_job_work)(struct ss_rt *rt,
-                                      const struct ss_job_todo *todo,
+                                      const struct ss_job_task *task,
                                       struct ss_run_outcome *outcome);
 /** Rank 0, after the report was printed. */
 typedef enum ss_status (*ss_job_after)(const struct ss_cli *cli,
@@ -49,15 +49,15 @@ struct ss_job_kind {
 int ss_job(const struct ss_job_kind *kind, int argc, char **argv);
 /** job_finish.c, rank 0: report, file; the code. */
 int ss_job_finish(const struct ss_job_stage *stage,
-                  const struct ss_job_todo *todo, const struct ss_rules *rules,
+                  const struct ss_job_task *task, const struct ss_rules *rules,
                   const struct ss_run_outcome *outcome);
 /** Rank 0's forecast, on stderr. */
 void ss_job_announce(const char *text);
 
 /* run.c, probe.c: stages of more than one subcommand */
-enum ss_status ss_run_work(struct ss_rt *rt, const struct ss_job_todo *todo,
+enum ss_status ss_run_work(struct ss_rt *rt, const struct ss_job_task *task,
                            struct ss_run_outcome *outcome);
-enum ss_status ss_probe_work(struct ss_rt *rt, const struct ss_job_todo *todo,
+enum ss_status ss_probe_work(struct ss_rt *rt, const struct ss_job_task *task,
                              struct ss_run_outcome *outcome);
 enum ss_status ss_probe_after(const struct ss_cli *cli,
                               const struct ss_result *result);

@@ -56,11 +56,11 @@ static int exit_code(int verdict, enum ss_status report, enum ss_status end)
 }
 
 int ss_job_finish(const struct ss_job_stage *stage,
-                  const struct ss_job_todo *todo, const struct ss_rules *rules,
+                  const struct ss_job_task *task, const struct ss_rules *rules,
                   const struct ss_run_outcome *outcome)
 {
-    const struct ss_cli *cli = todo->cli;
-    const struct ss_config *config = todo->config;
+    const struct ss_cli *cli = task->cli;
+    const struct ss_config *config = task->config;
     struct ss_story *story = NULL;
     enum ss_status status = ss_story_open_run(outcome, rules, &story);
     int code;

@@ -15,21 +15,21 @@
 
 extern char **environ;
 
-enum ss_status ss_probe_work(struct ss_rt *rt, const struct ss_job_todo *todo,
+enum ss_status ss_probe_work(struct ss_rt *rt, const struct ss_job_task *task,
                              struct ss_run_outcome *outcome)
 {
     const char *sys = getenv("STEPSCALE_SYS"); /* tests plant trees */
     struct ss_probe_args args = {
-        .config = todo->config,
-        .command_line = todo->command_line,
+        .config = task->config,
+        .command_line = task->command_line,
         .version = ss_version(),
         .environment = environ,
-        .dry_run = todo->cli->dry_run,
-        .log_level = todo->cli->log_level,
-        .announce = todo->cli->dry_run ? NULL : ss_job_announce,
+        .dry_run = task->cli->dry_run,
+        .log_level = task->cli->log_level,
+        .announce = task->cli->dry_run ? NULL : ss_job_announce,
         .net_root = sys && *sys ? sys : "/sys",
-        .guard = todo->guard,
-        .run_id = todo->run_id,
+        .guard = task->guard,
+        .run_id = task->run_id,
     };
     struct ss_probe_outcome probe;
 

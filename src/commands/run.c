@@ -8,23 +8,23 @@
 
 extern char **environ;
 
-enum ss_status ss_run_work(struct ss_rt *rt, const struct ss_job_todo *todo,
+enum ss_status ss_run_work(struct ss_rt *rt, const struct ss_job_task *task,
                            struct ss_run_outcome *outcome)
 {
     struct ss_run_args args = {
-        .config = todo->config,
-        .engine = todo->cli->engine,
-        .command_line = todo->command_line,
+        .config = task->config,
+        .engine = task->cli->engine,
+        .command_line = task->command_line,
         .version = ss_version(),
         .environment = &environ,
-        .dry_run = todo->cli->dry_run,
-        .log_level = todo->cli->log_level,
-        .announce = todo->cli->dry_run ? NULL : ss_job_announce,
+        .dry_run = task->cli->dry_run,
+        .log_level = task->cli->log_level,
+        .announce = task->cli->dry_run ? NULL : ss_job_announce,
         .net_root = "/sys",
-        .guard = todo->guard,
-        .run_id = todo->run_id,
-        .resume = todo->cli->resume,
-        .before = todo->before,
+        .guard = task->guard,
+        .run_id = task->run_id,
+        .resume = task->cli->resume,
+        .before = task->before,
     };
 
     return ss_sweep_run_all(rt, &args, outcome);

@@ -66,7 +66,7 @@ static enum ss_status print_all(struct ss_rt *rt, const struct ss_buf *mine,
 }
 
 static enum ss_status check_work(struct ss_rt *rt,
-                                 const struct ss_job_todo *todo,
+                                 const struct ss_job_task *task,
                                  struct ss_run_outcome *outcome)
 {
     struct ss_local local = {0};
@@ -75,7 +75,7 @@ static enum ss_status check_work(struct ss_rt *rt,
     int64_t nodes = 0;
     enum ss_status status;
 
-    (void)todo;
+    (void)task;
     ss_buf_init(&outcome->forecast, 16);
     ss_buf_init(&text, 1 << 16);
     SS_TRY_GOTO(rt->ops->split_host_all(rt, &host), status, out);
@@ -97,11 +97,11 @@ out:
 
 /** One rank has no pairs. */
 static enum ss_status probe_work(struct ss_rt *rt,
-                                 const struct ss_job_todo *todo,
+                                 const struct ss_job_task *task,
                                  struct ss_run_outcome *outcome)
 {
     if (rt->size > 1)
-        return ss_probe_work(rt, todo, outcome);
+        return ss_probe_work(rt, task, outcome);
     fprintf(stderr, "probe: left out, one rank has no pairs\n");
     ss_buf_init(&outcome->forecast, 16);
     return SS_OK;
